@@ -77,7 +77,7 @@ struct Expr {
   ExprKind kind = ExprKind::Constant;
   std::uint8_t op = 0;
   std::uint16_t nesting =
-      0;  // structure/: how deep the operands nest (Structurer::nesting), 0 until somebody asks
+      0;  // structure/: how deep the operands nest (StructureGraph::nesting), 0 until somebody asks
   std::uint32_t a = UINT32_MAX;  // ConstId, StrId, CodeId or index, as ast.def says
   std::span<ExprId> kids;
   std::span<std::uint32_t> extra;

@@ -35,7 +35,7 @@ enum class ValueKind : std::uint8_t {
   Select,      // made by structure/: an expression with control flow inside; operands = {the first
                // tested value}
   Statements,  // made by structure/: a part of the graph that is statements already,
-               // Structurer::parts[arg]
+               // StructureGraph::parts[arg]
 };
 
 struct Value {

@@ -712,7 +712,7 @@ void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t p
                                 Op::STORE_DEREF,     Op::STORE_ATTR,  Op::STORE_SUBSCR,
                                 Op::STORE_SLICE,     Op::WITH_ENTER,  Op::ASYNC_WITH_ENTER,
                                 Op::GET_AWAITABLE,   Op::YIELD_FROM,  Op::IMPORT_NAME};
-  if (s_.forwarded_since_count)
+  if (s_.forwarded_since_count())
     for (ValueId& operand : value.operands) operand = s_.resolve(operand);
   if (value.kind == ValueKind::Statements) {
     if (expression_only_) {
@@ -1087,9 +1087,9 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
   }
   for (ExprId& element : elements)
     if (!element) {
-      s_.made_temporaries = true;
-      element = s_.ast.name(
-          s_.module.intern(std::string(s_.options.temp_prefix) + std::to_string(s_.temporaries++)));
+      s_.temporaries.made = true;
+      element = s_.ast.name(s_.module.intern(std::string(s_.options.temp_prefix) +
+                                             std::to_string(s_.temporaries.count++)));
     }
   if (value.op == Op::UNPACK_EX)
     elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});

@@ -18,7 +18,8 @@ class BlockBuilder {
 
   /// `expression_only`: nothing may become a statement; `failed`, which else is never set, tells
   /// that something had to.
-  BlockBuilder(Structurer& s, bool expression_only) : s_(s), expression_only_(expression_only) {}
+  BlockBuilder(StructureGraph& s, bool expression_only)
+      : s_(s), expression_only_(expression_only) {}
 
   /// A value that is there at entry and whose first use says what it is: a loop's item, a context
   /// manager's result, a caught exception.
@@ -30,9 +31,9 @@ class BlockBuilder {
   /// Several at once, in order of evaluation.
   Operands take_all(std::span<const ValueId> values);
   /// Gives every value still pending a temporary (context managers, and iterators of a loop that
-  /// follows the node `from`, are left in Structurer::built).
+  /// follows the node `from`, are left in StructureGraph::built).
   void finish(BlockId from);
-  /// Likewise, and leaves nothing in Structurer::built.
+  /// Likewise, and leaves nothing in StructureGraph::built.
   void finish_all();
   void emit(StmtId statement);
 
@@ -114,7 +115,7 @@ class BlockBuilder {
   static bool is_store(Op op);
   bool simple_store(ValueId v) const;
 
-  Structurer& s_;
+  StructureGraph& s_;
   bool expression_only_;
   bool compares_ = false;  // the operands that are taken are those of a comparison
   const std::vector<ValueId>* body_ = nullptr;

@@ -23,32 +23,32 @@ bool named_like_temporary(const Module& module, const Expr& e, std::string_view 
 
 }  // namespace
 
-void Structurer::check_temporaries() {
-  if (!made_temporaries) return;
-  const std::span<const StmtId> body = ast.bodies[lifted.code.index].stmts;
+void check_temporaries(StructureGraph& s) {
+  if (!s.temporaries.made) return;
+  const std::span<const StmtId> body = s.ast.bodies[s.lifted.code.index].stmts;
   StmtIds statements;
-  collect_statements(ast, body, statements);
+  collect_statements(s.ast, body, statements);
   std::vector<ExprId> targets;
   auto add = [&](ExprId id) {
     if (id) targets.push_back(id);
   };
   for (StmtId id : statements) {
-    const Stmt& s = ast[id];
-    if (s.kind == StmtKind::Assign)
-      targets.insert(targets.end(), s.list.begin(), s.list.end());
-    else if (s.kind == StmtKind::For || s.kind == StmtKind::AugAssign ||
-             s.kind == StmtKind::AnnAssign)
-      add(s.e[0]);
-    else if (s.kind == StmtKind::With)
-      for (std::size_t i = 1; i < s.list.size(); i += 2) add(s.list[i]);
+    const Stmt& statement = s.ast[id];
+    if (statement.kind == StmtKind::Assign)
+      targets.insert(targets.end(), statement.list.begin(), statement.list.end());
+    else if (statement.kind == StmtKind::For || statement.kind == StmtKind::AugAssign ||
+             statement.kind == StmtKind::AnnAssign)
+      add(statement.e[0]);
+    else if (statement.kind == StmtKind::With)
+      for (std::size_t i = 1; i < statement.list.size(); i += 2) add(statement.list[i]);
   }
-  const ExprIds all = collect_expressions(ast, body);
+  const ExprIds all = collect_expressions(s.ast, body);
   for (ExprId id : all)
-    if (ast[id].kind == ExprKind::NamedExpr || ast[id].kind == ExprKind::Comprehension)
-      add(ast[id].kids[0]);
+    if (s.ast[id].kind == ExprKind::NamedExpr || s.ast[id].kind == ExprKind::Comprehension)
+      add(s.ast[id].kids[0]);
   std::unordered_set<std::uint32_t> stored;
   while (!targets.empty()) {
-    const Expr& e = ast[targets.back()];
+    const Expr& e = s.ast[targets.back()];
     targets.pop_back();
     if (e.kind == ExprKind::Name)
       stored.insert(e.a);
@@ -56,17 +56,18 @@ void Structurer::check_temporaries() {
       targets.insert(targets.end(), e.kids.begin(), e.kids.end());
   }
   for (StmtId id : statements)
-    if (ast[id].kind == StmtKind::Handler && ast[id].a != UINT32_MAX) stored.insert(ast[id].a);
-  for (const Slot& slot : module[lifted.code].slots) stored.insert(slot.name.index);
+    if (s.ast[id].kind == StmtKind::Handler && s.ast[id].a != UINT32_MAX)
+      stored.insert(s.ast[id].a);
+  for (const Slot& slot : s.module[s.lifted.code].slots) stored.insert(slot.name.index);
   for (ExprId id : all) {
-    const Expr& e = ast[id];
-    if (!named_like_temporary(module, e, options.temp_prefix) || stored.count(e.a)) continue;
-    throw Error("structure: the temporary " + std::string(module[StrId(e.a)]) +
+    const Expr& e = s.ast[id];
+    if (!named_like_temporary(s.module, e, s.options.temp_prefix) || stored.count(e.a)) continue;
+    throw Error("structure: the temporary " + std::string(s.module[StrId(e.a)]) +
                 " is read and never assigned");
   }
 }
 
-void check_graph(Structurer& s, std::string_view step) {
+void check_graph(StructureGraph& s, std::string_view step) {
   const auto wrong = [&](std::size_t node, const char* what) {
     throw Error("structure: after the step " + std::string(step) + " node " + std::to_string(node) +
                 " " + what);
@@ -162,17 +163,17 @@ void check_nesting(const Ast& ast, CodeId code, std::uint32_t indentation) {
   }
 }
 
-void Structurer::check_effects() {
+void check_effects(StructureGraph& s) {
   static constexpr OpSet effects{Op::CALL,  Op::CALL_KW,      Op::CALL_EX,   Op::YIELD_VALUE,
                                  Op::RAISE, Op::RETURN_VALUE, Op::WITH_ENTER};
-  SmallVector<bool, 1024> found(module[lifted.code].code.size() + 1);  // by offset
+  SmallVector<bool, 1024> found(s.module[s.lifted.code].code.size() + 1);  // by offset
   const auto find = [found = found.data(), last = found.size() - 1](const Origin& origin) {
     found[std::min<std::size_t>(origin.offset, last)] = true;
   };
   std::size_t managers = 0;
   bool holes = false;
   SmallVector<std::span<const ExprId>, 64> inner;  // still to be looked into
-  const Expr* const exprs = ast.exprs.data();
+  const Expr* const exprs = s.ast.exprs.data();
   const auto visit = [&](std::span<const ExprId> ids) {
     for (ExprId id : ids) {
       if (!id) continue;
@@ -184,32 +185,35 @@ void Structurer::check_effects() {
         holes |= is_hole(e);
     }
   };
-  SmallVector<std::span<const StmtId>, 32> lists{ast.bodies[lifted.code.index].stmts};
+  SmallVector<std::span<const StmtId>, 32> lists{s.ast.bodies[s.lifted.code.index].stmts};
   while (!lists.empty()) {
     const std::span<const StmtId> list = lists.back();
     lists.pop_back();
     for (StmtId id : list) {
-      const Stmt& s = ast[id];
-      find(s.origin);
-      if ((s.kind == StmtKind::Break || s.kind == StmtKind::Continue) && id != list.back())
+      const Stmt& statement = s.ast[id];
+      find(statement.origin);
+      if ((statement.kind == StmtKind::Break || statement.kind == StmtKind::Continue) &&
+          id != list.back())
         throw Error("structure: code that is reached follows a jump");
-      if (s.kind == StmtKind::With && s.flag == 0) managers += s.list.size() / 2;
-      visit(s.e);
-      visit(s.list);
+      if (statement.kind == StmtKind::With && statement.flag == 0)
+        managers += statement.list.size() / 2;
+      visit(statement.e);
+      visit(statement.list);
       while (!inner.empty()) {
         const std::span<const ExprId> kids = inner.back();
         inner.pop_back();
         visit(kids);
       }
-      if (!kHoldLists.has(s.kind)) continue;
-      for (const std::span<const StmtId> held : {s.body, s.orelse, s.final, s.arms})
+      if (!kHoldLists.has(statement.kind)) continue;
+      for (const std::span<const StmtId> held :
+           {statement.body, statement.orelse, statement.final, statement.arms})
         if (!held.empty()) lists.push_back(held);
     }
   }
   // The first operation of a body that is missing in the statements, or none.
   const auto lost = [&](const Node& node) {
     for (ValueId v : node.body) {
-      const Value& value = at(v);
+      const Value& value = s.at(v);
       const bool is_part = value.kind == ValueKind::Statements;
       if (!is_part && (!effects[value.op] || value.kind != ValueKind::Operation)) continue;
       if (value.op == Op::WITH_ENTER ? managers-- == 0 : !found[value.offset]) return v;
@@ -217,14 +221,14 @@ void Structurer::check_effects() {
     return ValueId();
   };
   const std::size_t written = managers;
-  if (std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+  if (std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Node& node) {
         return node.alive && lost(node);
       })) {  // perhaps where nothing leads to
     managers = written;
-    for (BlockId b : reverse_postorder_blocks())
-      if (const ValueId v = lost(nodes[b.index]))
-        throw Error("structure: " + std::string(op_name(at(v).op)) + " at offset " +
-                    std::to_string(at(v).offset) + " was lost");
+    for (BlockId b : s.reverse_postorder_blocks())
+      if (const ValueId v = lost(s.nodes[b.index]))
+        throw Error("structure: " + std::string(op_name(s.at(v).op)) + " at offset " +
+                    std::to_string(s.at(v).offset) + " was lost");
   }
   if (holes) throw Error("structure: a hole was left in an expression");
 }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "structure/build.h"
+#include "structure/steps.h"
 #include "support/error.h"
 #include "support/small_vector.h"
 
@@ -171,7 +172,7 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
   for (std::size_t p = 0; p < copy.params.size(); ++p) {
     const ValueId param = copy.params[p], given = s_.resolve(edge.args[p]);
     if (s_.resolve(param) == given) continue;  // also the parameter itself, around a loop
-    if (s_.forward[param.index])
+    if (s_.is_replaced(param))
       throw Error(
           "structure: several ways into one copy of a `finally` body hand on different values");
     s_.replace_by(param, given);
@@ -200,8 +201,7 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
 bool Regions::unbinds_name(RegionId r) const {
   const Node& h = s_.nodes[s_.regions[r.index].handler.index];
   if (h.term != TermKind::Reraise ||
-      !is_exception_of(s_, s_.forward[h.value.index] ? s_.forward[h.value.index] : h.value,
-                       s_.regions[r.index].handler))
+      !is_exception_of(s_, s_.resolve(h.value), s_.regions[r.index].handler))
     return false;
   std::vector<ValueId> ops;
   for (ValueId v : h.body)
@@ -363,6 +363,6 @@ void Regions::index() {
   }
 }
 
-void Structurer::strip_cleanups() { Regions(*this).run(); }
+void strip_cleanups(StructureGraph& s) { Regions(s).run(); }
 
 }  // namespace depyf

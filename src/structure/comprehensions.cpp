@@ -7,6 +7,7 @@
 #include "ast/comprehension.h"
 #include "ast/walk.h"
 #include "structure/graph.h"
+#include "structure/steps.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -14,7 +15,7 @@ namespace {
 
 /// The values that LOAD_FAST_AND_CLEAR saved and the handler puts back; empty when the handler does
 /// anything else.
-std::vector<ValueId> restored_values(Structurer& s, BlockId handler) {
+std::vector<ValueId> restored_values(StructureGraph& s, BlockId handler) {
   const Node& node = s.nodes[handler.index];
   std::vector<ValueId> saved;
   if (node.term != TermKind::Reraise) return saved;
@@ -40,7 +41,7 @@ struct Extent {
 /// to `stop()`.
 class Excerpt {
  public:
-  Excerpt(Structurer& s, const Extent& extent) : s_(s), entry_(s.entry) {
+  Excerpt(StructureGraph& s, const Extent& extent) : s_(s), entry_(s.entry) {
     std::vector<Node> copies;
     for (BlockId b : extent.members) copies.push_back(s.nodes[b.index]);
     copies.emplace_back();
@@ -72,14 +73,14 @@ class Excerpt {
   }
 
  private:
-  Structurer& s_;
+  StructureGraph& s_;
   BlockId entry_;
   std::vector<Node> nodes_;
   std::vector<StructRegion> regions_;
 };
 
 /// Does the operation make the empty collection of a comprehension of that kind?
-bool makes_collection(const Structurer& s, ValueId v, ExprKind& kind) {
+bool makes_collection(const StructureGraph& s, ValueId v, ExprKind& kind) {
   const Value& value = s.at(v);
   if (value.kind != ValueKind::Operation || !value.operands.empty()) return false;
   if (value.op != Op::BUILD_LIST && value.op != Op::BUILD_SET && value.op != Op::BUILD_MAP)
@@ -91,7 +92,7 @@ bool makes_collection(const Structurer& s, ValueId v, ExprKind& kind) {
 }
 
 /// The collection that the block makes last, beside the iterator.
-ValueId collection_beside(Structurer& s, BlockId before, ValueId iterator, ExprKind& kind) {
+ValueId collection_beside(StructureGraph& s, BlockId before, ValueId iterator, ExprKind& kind) {
   const std::vector<ValueId>& body = s[before].body;
   iterator = s.resolve(iterator);
   if (body.size() < 2 || !s.is_op(iterator, Op::GET_ITER)) return ValueId();
@@ -102,7 +103,7 @@ ValueId collection_beside(Structurer& s, BlockId before, ValueId iterator, ExprK
 }
 
 /// Does the loop's exit hand on nothing of the loop but the collection?
-bool hands_on(Structurer& s, const Extent& extent, ValueId collection) {
+bool hands_on(StructureGraph& s, const Extent& extent, ValueId collection) {
   const std::span<const ValueId> args = s[extent.entry].edges[1].args;
   return std::all_of(args.begin(), args.end(), [&](ValueId arg) {
     if (!arg || s.resolve(arg) == collection) return true;
@@ -113,7 +114,7 @@ bool hands_on(Structurer& s, const Extent& extent, ValueId collection) {
 
 /// The variables that are saved around a comprehension, and that nothing in it binds: code that the
 /// compiler removed did.
-std::vector<ExprId> unbound_variables(Structurer& s, ExprId comprehension,
+std::vector<ExprId> unbound_variables(StructureGraph& s, ExprId comprehension,
                                       std::span<const ValueId> saved) {
   std::vector<ExprId> names;
   if (saved.empty()) return names;
@@ -149,7 +150,7 @@ std::vector<ExprId> unbound_variables(Structurer& s, ExprId comprehension,
 }
 
 /// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`.
-void add_variables(Structurer& s, ExprId comprehension, std::span<const ExprId> names) {
+void add_variables(StructureGraph& s, ExprId comprehension, std::span<const ExprId> names) {
   if (names.empty()) return;
   const auto constant = [&](ConstKind kind) {
     Const value;
@@ -170,7 +171,7 @@ void add_variables(Structurer& s, ExprId comprehension, std::span<const ExprId> 
 
 /// Replaces the comprehension by one value; false where it is none. Its variables are `saved`
 /// around it.
-bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = {}) {
+bool fold(StructureGraph& s, const Extent& extent, std::span<const ValueId> saved = {}) {
   const auto& [members, before, entry, after, one_way] = extent;
   if (!one_way || !before || !after || !s[before].alive || !s[entry].params.empty()) return false;
   // The collection, and the loop over the first iterable.
@@ -203,8 +204,8 @@ bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = 
     for (ValueId v : s[b].params) kept_built.emplace_back(v, s.known(v).built);
     if (s[b].item) kept_built.emplace_back(s[b].item, s.known(s[b].item).built);
   }
-  const std::uint32_t kept_temporaries = s.temporaries;
-  const std::size_t kept_named = s.named_values.size();
+  const std::uint32_t kept_temporaries = s.temporaries.count;
+  const std::size_t kept_named = s.temporaries.named.size();
   const ExprId hole = s.ast.expr(ExprKind::Raw, {});
   s.note(iterator).built = hole;
   s.note(outer).built = hole;
@@ -213,7 +214,7 @@ bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = 
   try {
     const Excerpt excerpt(s, extent);
     std::span<StmtId> statements =
-        s.emit(Excerpt::place(extent, entry), RegionId(), excerpt.stop());
+        emit_statements(s, Excerpt::place(extent, entry), RegionId(), excerpt.stop());
     if (!statements.empty() && statements.size() <= 2)
       expression = comprehension_from_loop(s.ast, kind, statements.last(1));
   } catch (const Error&) {
@@ -244,7 +245,7 @@ bool fold(Structurer& s, const Extent& extent, std::span<const ValueId> saved = 
 /// and the comprehension are of one row. A store behind those that put back tells that they were
 /// not (`x: List[…\n] = [a …]`).
 template <class Restores>
-void put_on_rows(Structurer& s, std::span<const ValueId> body, const Restores& puts_back) {
+void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restores& puts_back) {
   for (std::size_t i = 0; i < body.size(); ++i) {
     const std::size_t first = i;
     while (i < body.size() && s.is_op(body[i], Op::STORE_FAST) && puts_back(body[i])) ++i;
@@ -264,7 +265,7 @@ void put_on_rows(Structurer& s, std::span<const ValueId> body, const Restores& p
 }
 
 /// Is the block where the region of a comprehension is entered?
-bool begins_region(Structurer& s, BlockId block) {
+bool begins_region(StructureGraph& s, BlockId block) {
   const RegionId region = s[block].region;
   if (!region || restored_values(s, s.regions[region.index].handler).empty()) return false;
   return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Node& from) {
@@ -278,7 +279,7 @@ bool begins_region(Structurer& s, BlockId block) {
 /// The blocks of a loop that adds to a collection which lies on the stack below its iterator, and
 /// whose targets are no variables (`for q.x in a`): nothing has to be restored after it, so that
 /// it has no region. Empty where the block's loop is none.
-Extent bare_comprehension(Structurer& s, BlockId before) {
+Extent bare_comprehension(StructureGraph& s, BlockId before) {
   Extent extent;
   const Node& node = s[before];
   if (!node.alive || node.term != TermKind::Jump) return extent;
@@ -318,77 +319,69 @@ Extent bare_comprehension(Structurer& s, BlockId before) {
   return extent;
 }
 
-}  // namespace
-
-void Structurer::fold_inlined_comprehensions() {
-  for (bool any = true; any;) {
-    any = fold_bare_comprehensions();
-    any = fold_comprehensions_in_regions() || any;
-  }
-}
-
-bool Structurer::fold_bare_comprehensions() {
+bool fold_bare_comprehensions(StructureGraph& s) {
   bool any = false;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+  for (std::uint32_t i = 0; i < s.nodes.size(); ++i) {
     const BlockId before(i);
-    Extent extent = bare_comprehension(*this, before);
+    Extent extent = bare_comprehension(s, before);
     if (extent.members.empty() || !extent.one_way) continue;
-    std::vector<std::uint8_t> inside(nodes.size(), 0);
+    std::vector<std::uint8_t> inside(s.nodes.size(), 0);
     for (BlockId b : extent.members) inside[b.index] = 1;
-    fold_expressions(&inside);
-    extent = bare_comprehension(*this, before);
-    if (extent.members.empty() || !extent.one_way || !fold(*this, extent)) continue;
+    fold_expressions(s, &inside);
+    extent = bare_comprehension(s, before);
+    if (extent.members.empty() || !extent.one_way || !fold(s, extent)) continue;
     any = true;
-    recount();
-    tidy_jumps();
-    recount();
+    s.recount();
+    s.tidy_jumps();
+    s.recount();
   }
   return any;
 }
 
-bool Structurer::fold_comprehensions_in_regions() {
+bool fold_comprehensions_in_regions(StructureGraph& s) {
   bool folded = false;
-  for (bool any = !regions.empty(); any; folded = true) {
+  for (bool any = !s.regions.empty(); any; folded = true) {
     // Innermost ones first: what they become is part of the expression of the next.
-    std::vector<std::vector<ValueId>> saved(regions.size());
-    std::vector<std::uint8_t> has_inner(regions.size(), 0);
-    for (std::size_t i = 0; i < regions.size(); ++i)
-      if (regions[i].kind == RegionKind::Finally)
-        saved[i] = restored_values(*this, regions[i].handler);
+    std::vector<std::vector<ValueId>> saved(s.regions.size());
+    std::vector<std::uint8_t> has_inner(s.regions.size(), 0);
+    for (std::size_t i = 0; i < s.regions.size(); ++i)
+      if (s.regions[i].kind == RegionKind::Finally)
+        saved[i] = restored_values(s, s.regions[i].handler);
     if (std::all_of(saved.begin(), saved.end(), [](const auto& some) { return some.empty(); }))
       return folded;
-    for (std::size_t i = 0; i < regions.size(); ++i)
-      if (regions[i].kind != RegionKind::Erased)
-        for (RegionId p = regions[i].parent; p && !has_inner[p.index]; p = regions[p.index].parent)
+    for (std::size_t i = 0; i < s.regions.size(); ++i)
+      if (s.regions[i].kind != RegionKind::Erased)
+        for (RegionId p = s.regions[i].parent; p && !has_inner[p.index];
+             p = s.regions[p.index].parent)
           has_inner[p.index] = 1;
     std::vector<RegionId> comprehension_of(
-        regions.size());  // by region: the innermost comprehension around it
-    for (std::size_t i = 0; i < regions.size(); ++i) {
+        s.regions.size());  // by region: the innermost comprehension around it
+    for (std::size_t i = 0; i < s.regions.size(); ++i) {
       RegionId r(static_cast<std::uint32_t>(i));
-      while (r && (saved[r.index].empty() || has_inner[r.index])) r = regions[r.index].parent;
+      while (r && (saved[r.index].empty() || has_inner[r.index])) r = s.regions[r.index].parent;
       comprehension_of[i] = r;
     }
     const auto around = [&](BlockId b) {
-      return nodes[b.index].region ? comprehension_of[nodes[b.index].region.index] : RegionId();
+      return s.nodes[b.index].region ? comprehension_of[s.nodes[b.index].region.index] : RegionId();
     };
-    std::vector<std::uint8_t> inside(nodes.size(), 0);
-    for (std::uint32_t i = 0; i < nodes.size(); ++i)
+    std::vector<std::uint8_t> inside(s.nodes.size(), 0);
+    for (std::uint32_t i = 0; i < s.nodes.size(); ++i)
       inside[i] = static_cast<bool>(around(BlockId(i)));
     if (std::find(inside.begin(), inside.end(), 1) == inside.end()) return folded;
-    fold_expressions(&inside);  // conditions, to find statements as those of a loop
-    std::vector<Extent> extents(regions.size());
-    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    fold_expressions(s, &inside);  // conditions, to find statements as those of a loop
+    std::vector<Extent> extents(s.regions.size());
+    for (std::uint32_t i = 0; i < s.nodes.size(); ++i) {
       const BlockId b(i);
-      if (!nodes[i].alive) continue;
+      if (!s.nodes[i].alive) continue;
       const RegionId from = around(b);
       if (from) extents[from.index].members.push_back(b);
-      for (int k = 0; k < nodes[i].edge_count(); ++k) {
-        const BlockId to = nodes[i].edges[k].to;
+      for (int k = 0; k < s.nodes[i].edge_count(); ++k) {
+        const BlockId to = s.nodes[i].edges[k].to;
         const RegionId into = around(to);
         if (from == into) continue;
         if (into) {
           Extent& extent = extents[into.index];
-          extent.one_way &= !extent.before && nodes[i].term == TermKind::Jump;
+          extent.one_way &= !extent.before && s.nodes[i].term == TermKind::Jump;
           extent.before = b;
           extent.entry = to;
         }
@@ -400,32 +393,41 @@ bool Structurer::fold_comprehensions_in_regions() {
       }
     }
     any = false;
-    std::vector<std::uint8_t> restored(lifted.values.size(), 0);
-    for (std::size_t i = 0; i < regions.size(); ++i) {
-      if (comprehension_of[i].index != i || !fold(*this, extents[i], saved[i])) continue;
+    std::vector<std::uint8_t> restored(s.lifted.values.size(), 0);
+    for (std::size_t i = 0; i < s.regions.size(); ++i) {
+      if (comprehension_of[i].index != i || !fold(s, extents[i], saved[i])) continue;
       any = true;
       for (ValueId v : saved[i]) restored[v.index] = 1;
-      Node& handler = nodes[regions[i].handler.index];
+      Node& handler = s.nodes[s.regions[i].handler.index];
       handler.alive = false;
       handler.body.clear();
-      regions[i].kind = RegionKind::Erased;
+      s.regions[i].kind = RegionKind::Erased;
     }
     if (!any) return folded;
-    count_uses();
+    s.count_uses();
     const auto of_restored = [&](ValueId v) {
-      if (is_op(v, Op::STORE_FAST)) v = resolve(at(v).operands[0]);
+      if (s.is_op(v, Op::STORE_FAST)) v = s.resolve(s.at(v).operands[0]);
       return v.index < restored.size() && restored[v.index] != 0;
     };
-    for (Node& node : nodes) {
+    for (Node& node : s.nodes) {
       if (!node.alive) continue;
-      put_on_rows(*this, node.body, of_restored);
+      put_on_rows(s, node.body, of_restored);
       std::erase_if(node.body, of_restored);
     }
-    recount();
-    tidy_jumps();
-    recount();
+    s.recount();
+    s.tidy_jumps();
+    s.recount();
   }
   return folded;
+}
+
+}  // namespace
+
+void fold_inlined_comprehensions(StructureGraph& s) {
+  for (bool any = true; any;) {
+    any = fold_bare_comprehensions(s);
+    any = fold_comprehensions_in_regions(s) || any;
+  }
 }
 
 }  // namespace depyf

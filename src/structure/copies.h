@@ -12,10 +12,10 @@ namespace depyf {
 /// the one that the other makes at the same place.
 class CopiedRun {
  public:
-  CopiedRun(Structurer& s, std::span<const ValueId> x, std::span<const ValueId> y)
+  CopiedRun(StructureGraph& s, std::span<const ValueId> x, std::span<const ValueId> y)
       : s_(s), x_(x), y_(y) {}
   /// The last `length` operations of two blocks.
-  CopiedRun(Structurer& s, const Node& x, const Node& y, std::size_t length)
+  CopiedRun(StructureGraph& s, const Node& x, const Node& y, std::size_t length)
       : CopiedRun(s, std::span(x.body).last(length), std::span(y.body).last(length)) {}
 
   /// Of y: one value of x, from outside of its run, may stand in the place of it.
@@ -59,8 +59,26 @@ class CopiedRun {
       v = s_.resolve((*aliases)[v.index]);
     return v;
   }
-  Structurer& s_;
+  StructureGraph& s_;
   std::span<const ValueId> x_, y_;
 };
+
+/// Two blocks that leave the function with the same constant, out of the same loops.
+bool same_exit(StructureGraph& s, BlockId a, BlockId b);
+
+/// Are two ends that are the same two statements of the source?
+bool written_apart(StructureGraph& s, BlockId a, BlockId b);
+
+/// Are the last `length` operations of the two blocks the same?
+bool same_operations(StructureGraph& s, BlockId a, BlockId b, std::size_t length);
+
+/// And what they decide?
+bool same_tests(StructureGraph& s, BlockId a, BlockId b, std::size_t length);
+
+/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`,
+/// `__classcell__`); the length of the body where there are none.
+std::size_t class_epilogue(const StructureGraph& s, const Node& node);
+
+bool is_written_return(const StructureGraph& s, const Node& node);
 
 }  // namespace depyf

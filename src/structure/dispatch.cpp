@@ -38,7 +38,7 @@ constexpr int kMaxHandlers = 5;
 
 class Dispatch {
  public:
-  explicit Dispatch(Structurer& s, std::span<const BlockId> exits = {}, bool whole = true)
+  explicit Dispatch(StructureGraph& s, std::span<const BlockId> exits = {}, bool whole = true)
       : s_(s), ast_(s.ast), code_(s.module[s.lifted.code]), whole_(whole) {
     exit_of_.assign(s.nodes.size(), kNoExit);
     for (std::size_t i = 0; i < exits.size(); ++i)
@@ -101,7 +101,7 @@ class Dispatch {
   ExprId own(const std::string& what) {
     return name(s_.module.intern(std::string(s_.options.temp_prefix) + what));
   }
-  ExprId fresh() { return own(std::to_string(s_.temporaries++)); }
+  ExprId fresh() { return own(std::to_string(s_.temporaries.count++)); }
   ExprId state() { return own("state"); }
   ExprId caught(int depth) { return own("exception_" + std::to_string(depth)); }
   ExprId raised() { return own("raised"); }
@@ -895,7 +895,7 @@ class Dispatch {
       if (!owner.empty()) prefix = "_" + std::string(owner);
     }
     std::vector<std::string> names = {"state", "raised", "unbound"};
-    for (std::uint32_t i = 0; i < s_.temporaries; ++i) names.push_back(std::to_string(i));
+    for (std::uint32_t i = 0; i < s_.temporaries.count; ++i) names.push_back(std::to_string(i));
     std::vector<ExprId> keys, nones;
     keys.reserve(names.size());
     nones.reserve(names.size());
@@ -918,7 +918,7 @@ class Dispatch {
 
   static constexpr std::uint32_t kNoExit = UINT32_MAX;
 
-  Structurer& s_;
+  StructureGraph& s_;
   Ast& ast_;
   const CodeObject& code_;
   const bool whole_;
@@ -942,13 +942,13 @@ class Dispatch {
 
 void structure_as_dispatch(Lifted& lifted, Ast& ast, const StructureOptions& options,
                            const std::string& reason) {
-  Structurer s(lifted, ast, options);
+  StructureGraph s(lifted, ast, options);
   s.recount();
   ast.bodies[lifted.code.index].stmts = ast.arena.copy(Dispatch(s).run());
   s.diagnose(5, 0, reason);
 }
 
-DispatchedPart dispatch_part(Structurer& s, std::span<const BlockId> exits) {
+DispatchedPart dispatch_part(StructureGraph& s, std::span<const BlockId> exits) {
   s.recount();
   Dispatch dispatch(s, exits, false);
   DispatchedPart part;

@@ -16,6 +16,6 @@ struct DispatchedPart {
 
 /// Of what control reaches from the entry before one of `exits`, which are empty blocks that no
 /// running handler leads to. Throws Error where a block has no form.
-DispatchedPart dispatch_part(Structurer& s, std::span<const BlockId> exits);
+DispatchedPart dispatch_part(StructureGraph& s, std::span<const BlockId> exits);
 
 }  // namespace depyf

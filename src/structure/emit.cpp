@@ -11,8 +11,10 @@
 #include <functional>
 #include <utility>
 
+#include "structure/copies.h"
 #include "structure/emitter.h"
 #include "structure/operations.h"
+#include "structure/steps.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -300,7 +302,7 @@ void Emitter::go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const 
     return;
   }
   if (is_block(t) && ctx.follow < blocks_ && copied_return(t) &&
-      s_.same_exit(BlockId(t), BlockId(ctx.follow)) && !is_written_return(from, t))
+      same_exit(s_, BlockId(t), BlockId(ctx.follow)) && !is_written_return(from, t))
     return;
   if (t == ctx.header) {
     append_continue(l, ctx, origin);
@@ -354,7 +356,7 @@ void Emitter::copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int dep
 
 ExprId Emitter::probe_condition(std::uint32_t b) {
   const Node& node = s_.nodes[b];
-  const std::uint32_t temporaries = s_.temporaries;
+  const std::uint32_t temporaries = s_.temporaries.count;
   BlockBuilder probe(s_, true);
   probe.run(node.body);
   ExprId e;
@@ -363,7 +365,7 @@ ExprId Emitter::probe_condition(std::uint32_t b) {
     if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external)
       e = ExprId();
   }
-  s_.temporaries = temporaries;
+  s_.temporaries.count = temporaries;
   return e;
 }
 
@@ -453,8 +455,8 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
     go_later(from, body, then, ctx);
 }
 
-std::span<StmtId> Structurer::emit(BlockId from, RegionId base, BlockId stop) {
-  return Emitter(*this, from, base, stop).run();
+std::span<StmtId> emit_statements(StructureGraph& s, BlockId from, RegionId base, BlockId stop) {
+  return Emitter(s, from, base, stop).run();
 }
 
 }  // namespace depyf

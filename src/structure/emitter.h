@@ -14,7 +14,7 @@ namespace depyf {
 
 class Emitter : StatementGraph {
  public:
-  Emitter(Structurer& s, BlockId entry, RegionId base, BlockId stop)
+  Emitter(StructureGraph& s, BlockId entry, RegionId base, BlockId stop)
       : StatementGraph(s, entry, base, stop),
         first_stmt_(static_cast<std::uint32_t>(s.ast.stmts.size())) {}
   std::span<StmtId> run();

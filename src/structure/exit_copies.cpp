@@ -8,86 +8,25 @@
 #include "structure/copies.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
+#include "structure/steps.h"
 #include "support/small_vector.h"
 
 namespace depyf {
-
-/// Two blocks that leave the function with the same constant, out of the same loops.
-bool Structurer::same_exit(BlockId a, BlockId b) {
-  auto quiet = [&](BlockId block) {
-    const Node& node = nodes[block.index];
-    if (node.term != TermKind::Return || !node.params.empty() || !is_const(resolve(node.value)))
-      return false;
-    return std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_quiet(v); });
-  };
-  if (!quiet(a) || !quiet(b)) return false;
-  auto next_drop = [&](BlockId block, std::size_t& i) {
-    const Node& node = nodes[block.index];
-    while (i < node.body.size() && !is_op(node.body[i], Op::POP_TOP)) ++i;
-    return i < node.body.size() ? resolve(at(node.body[i++]).operands[0]) : ValueId();
-  };
-  for (std::size_t i = 0, j = 0;;) {
-    const ValueId x = next_drop(a, i), y = next_drop(b, j);
-    if (x != y) return false;
-    if (!x) break;
-  }
-  return same_const(ConstId(at(resolve(nodes[a.index].value)).arg),
-                    ConstId(at(resolve(nodes[b.index].value)).arg));
-}
-
-/// Are two ends that are the same two statements of the source? Each copy of the end of a function
-/// has the line of what comes before it, so of a `return None` only columns tell (3.11+) that it
-/// was written.
-bool Structurer::written_apart(BlockId a, BlockId b) {
-  const Node &x = nodes[a.index], &y = nodes[b.index];
-  if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
-  if (is_jump_width(x.term_columns) || is_jump_width(y.term_columns)) return true;
-  auto written = [&](const Node& node) {
-    const Value& value = at(resolve(node.value));
-    if (!is_const(resolve(node.value)) || module[ConstId(value.arg)].kind != ConstKind::None)
-      return true;
-    return has_width_of(node.term_columns, {"return", "None"});
-  };
-  return written(x) && written(y);
-}
-
-/// Where the stores begin that end every class body (`__static_attributes__`, `__classdictcell__`,
-/// `__classcell__`); the length of the body where there are none.
-std::size_t Structurer::class_epilogue(const Node& node) const {
-  const std::size_t size = node.body.size();
-  if (is_function() || node.term != TermKind::Return) return size;
-  std::size_t begin = size;
-  bool stores = false;
-  for (std::size_t i = size; i > 0; --i) {
-    const Value& value = at(node.body[i - 1]);
-    if (value.kind != ValueKind::Operation) break;
-    if (value.op == Op::STORE_NAME) {
-      const std::string_view name = module[StrId(value.arg)];
-      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__")
-        break;
-      stores = true;
-    } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
-      break;
-    }
-    begin = i - 1;
-  }
-  return stores ? begin : size;
-}
 
 /// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each
 /// way (duplicate_exits_without_lineno), so that the operands no longer meet; 3.10 copies any short
 /// end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end
 /// that does not read it, the other operand's copy becomes a jump there.
-void Structurer::join_dropped_values() {
+void join_dropped_values(StructureGraph& s) {
   constexpr std::size_t kSteps = 4;
-  if (options.made_by_dynamo) return;
+  if (s.options.made_by_dynamo) return;
   // Does the arm end in a copy of the block, and of a few blocks after it? The end of a handler
   // lies after its protected code. `copies`: those of the blocks after it.
   auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
     copies.clear();
     std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
     for (;;) {
-      const Node &arm = nodes[arm_block.index], &end = nodes[end_block.index];
+      const Node &arm = s.nodes[arm_block.index], &end = s.nodes[end_block.index];
       if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size())
         return false;
       const auto code = std::span(arm.body).last(end.body.size());
@@ -95,20 +34,20 @@ void Structurer::join_dropped_values() {
         return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end();
       };
       for (std::size_t n = 0; n < code.size(); ++n) {
-        const Value &x = at(code[n]), &y = at(end.body[n]);
-        if (!same_operation(x, y)) return false;
+        const Value &x = s.at(code[n]), &y = s.at(end.body[n]);
+        if (!s.same_operation(x, y)) return false;
         for (std::size_t o = 0; o < x.operands.size(); ++o)
-          if (!same(resolve(x.operands[o]), resolve(y.operands[o]))) return false;
+          if (!same(s.resolve(x.operands[o]), s.resolve(y.operands[o]))) return false;
         pairs.emplace_back(code[n], end.body[n]);
       }
       if (arm.term == TermKind::Return || arm.term == TermKind::Reraise)
-        return same(resolve(arm.value), resolve(end.value));
+        return same(s.resolve(arm.value), s.resolve(end.value));
       if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty())
         return false;
       arm_block = arm.edges[0].to;
       end_block = end.edges[0].to;
       if (arm_block == end_block) return true;
-      const Node &x = nodes[arm_block.index], &y = nodes[end_block.index];
+      const Node &x = s.nodes[arm_block.index], &y = s.nodes[end_block.index];
       if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 ||
           x.region != y.region || !x.params.empty() || !y.params.empty() ||
           x.body.size() != y.body.size())
@@ -117,33 +56,33 @@ void Structurer::join_dropped_values() {
     }
   };
   SmallVector<BlockId, 64> meeting(
-      nodes.size());  // by test: where its value meets the other operand's
+      s.nodes.size());  // by test: where its value meets the other operand's
   std::vector<BlockId> copies;
   bool any = false;
-  for (std::size_t i = nodes.size(); i-- > 0;) {  // the innermost operator first
-    Node& node = nodes[i];
+  for (std::size_t i = s.nodes.size(); i-- > 0;) {  // the innermost operator first
+    Node& node = s.nodes[i];
     if (!node.alive || node.term != TermKind::Branch) continue;
-    const ValueId tested = resolve(node.value);
+    const ValueId tested = s.resolve(node.value);
     for (int k = 0; k < 2; ++k) {
       Edge& kept = node.edges[k];
       const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
-      Node &end = nodes[to.index], &arm = nodes[arm_block.index];
-      if (to == arm_block || to.index >= lifted.blocks.size() ||
-          lifted.blocks[to.index].stack_in.empty())
+      Node &end = s.nodes[to.index], &arm = s.nodes[arm_block.index];
+      if (to == arm_block || to.index >= s.lifted.blocks.size() ||
+          s.lifted.blocks[to.index].stack_in.empty())
         continue;
       if (end.term != TermKind::Return && end.term != TermKind::Reraise &&
           (end.term != TermKind::Jump || end.edges[0].to == to))
         continue;
-      const ValueId top = lifted.blocks[to.index].stack_in.back();
-      const bool alone = end.params.empty() && end.pred_count == 1 && resolve(top) == tested;
-      const bool shared = end.params.size() == 1 && uses[end.params[0].index] == 0 &&
-                          top == end.params[0] && resolve(kept.args[0]) == tested;
+      const ValueId top = s.lifted.blocks[to.index].stack_in.back();
+      const bool alone = end.params.empty() && end.pred_count == 1 && s.resolve(top) == tested;
+      const bool shared = end.params.size() == 1 && s.uses[end.params[0].index] == 0 &&
+                          top == end.params[0] && s.resolve(kept.args[0]) == tested;
       if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) continue;
       const std::vector<ValueId> own{tested};
       if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting[arm_block.index]) {
         if (shared && meeting[arm_block.index] != to) continue;
         if (alone) end.alive = false;
-        kept = Edge{meeting[arm_block.index], lifted.arena.copy(own), kept.written};
+        kept = Edge{meeting[arm_block.index], s.lifted.arena.copy(own), kept.written};
         meeting[i] = kept.to;
         any = true;
         break;
@@ -151,69 +90,93 @@ void Structurer::join_dropped_values() {
       const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
       if (length == 0 || !ends_likewise(arm_block, to, copies)) continue;
       ValueId other = arm.body[length - 1];
-      if (is_name_store(at(other).op))
-        other = resolve(at(other).operands[0]);  // of a walrus
-      else if (uses[other.index] != 0)
+      if (is_name_store(s.at(other).op))
+        other = s.resolve(s.at(other).operands[0]);  // of a walrus
+      else if (s.uses[other.index] != 0)
         continue;
-      if (yields_no_value(at(other).op, at(other).aux)) continue;
+      if (yields_no_value(s.at(other).op, s.at(other).aux)) continue;
       if (alone) {
         Value param;
         param.kind = ValueKind::Param;
         param.block = to;
-        end.params.push_back(add_value(param));
-        kept.args = lifted.arena.copy(own);
+        end.params.push_back(s.add_value(param));
+        kept.args = s.lifted.arena.copy(own);
       }
       arm.body.resize(length);
-      for (BlockId copy : copies) nodes[copy.index].alive = false;
-      arm.jump_to(to, lifted.arena.copy(std::initializer_list<ValueId>{other}));
+      for (BlockId copy : copies) s.nodes[copy.index].alive = false;
+      arm.jump_to(to, s.lifted.arena.copy(std::initializer_list<ValueId>{other}));
       meeting[i] = to;
       any = true;
       break;
     }
   }
   if (!any) return;
-  recount();
+  s.recount();
 }
+
+namespace {
 
 /// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped
 /// below its value. Such a parameter, beside one that is read, is none.
-void Structurer::drop_unread_params() {
-  SmallVector<std::uint8_t, 256> wanted(nodes.size());
+void drop_unread_params(StructureGraph& s) {
+  SmallVector<std::uint8_t, 256> wanted(s.nodes.size());
   bool any = false;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::vector<ValueId>& params = nodes[i].params;
-    if (!nodes[i].alive || params.size() < 2) continue;
-    const auto unread =
-        std::count_if(params.begin(), params.end(), [&](ValueId p) { return uses[p.index] == 0; });
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    const std::vector<ValueId>& params = s.nodes[i].params;
+    if (!s.nodes[i].alive || params.size() < 2) continue;
+    const auto unread = std::count_if(params.begin(), params.end(),
+                                      [&](ValueId p) { return s.uses[p.index] == 0; });
     // Two that nothing reads are what a chain of comparisons leaves, of a statement before a jump
     // back; one is the value of a statement.
-    const bool of_chain = nodes[i].body.empty() && nodes[i].term == TermKind::Jump;
+    const bool of_chain = s.nodes[i].body.empty() && s.nodes[i].term == TermKind::Jump;
     wanted[i] = unread > 0 && (of_chain || static_cast<std::size_t>(unread) < params.size());
     any |= wanted[i] != 0;
   }
   if (!any) return;
-  for (const StructRegion& region : regions)
+  for (const StructRegion& region : s.regions)
     wanted[region.handler.index] = 0;  // exceptions lead there too
-  for (Node& node : nodes)
+  for (Node& node : s.nodes)
     for (int k = 0; node.alive && k < node.edge_count(); ++k) {
       Edge& edge = node.edges[k];
       if (!wanted[edge.to.index]) continue;
       std::vector<ValueId> args;
       for (std::size_t p = 0; p < edge.args.size(); ++p)
-        if (uses[nodes[edge.to.index].params[p].index] != 0) args.push_back(edge.args[p]);
-      edge.args = lifted.arena.copy(args);
+        if (s.uses[s.nodes[edge.to.index].params[p].index] != 0) args.push_back(edge.args[p]);
+      edge.args = s.lifted.arena.copy(args);
     }
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (wanted[i]) std::erase_if(nodes[i].params, [&](ValueId p) { return uses[p.index] == 0; });
-  count_uses();
+  for (std::size_t i = 0; i < s.nodes.size(); ++i)
+    if (wanted[i])
+      std::erase_if(s.nodes[i].params, [&](ValueId p) { return s.uses[p.index] == 0; });
+  s.count_uses();
+}
+
+/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of
+/// m's parameter.
+ValueId end_of_parameter(StructureGraph& s, BlockId block, BlockId m) {
+  const Node &node = s.nodes[block.index], &end = s.nodes[m.index];
+  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size())
+    return {};
+  CopiedRun run(s, node, end, end.body.size());
+  run.parameter = end.params[0];
+  const auto same = [&](ValueId x, ValueId y) {
+    return s.at(x).line == s.at(y).line && s.same_operation(s.at(x), s.at(y));
+  };
+  if (!run.same_operations(same) || !run.same_values(node.raise_args, end.raise_args) ||
+      !run.same_value(node.value, end.value))
+    return {};
+  // the end of the function, after a statement that returns
+  if (s.lifted.traits.source_order && end.body.empty() && s.is_const(run.handed) &&
+      s.module[ConstId(s.at(run.handed).arg)].kind == ConstKind::None)
+    return {};
+  return run.handed;
 }
 
 /// `return f(a or b < c < d)`, or `finally: x = a and (b if c else d)`: where several ways hand a
 /// value to the end of a statement that leaves the function or raises again, and another way has a
 /// copy of that end, the copy becomes a jump.
-bool Structurer::join_ends_of_parameters() {
+bool join_ends_of_parameters(StructureGraph& s) {
   constexpr std::size_t kLongest = 8;
-  if (options.made_by_dynamo) return false;
+  if (s.options.made_by_dynamo) return false;
   using Key = std::tuple<std::uint64_t, TermKind, std::int32_t>;
   std::map<Key, std::vector<BlockId>> shared;
   auto key = [](const Node& node) {
@@ -224,52 +187,29 @@ bool Structurer::join_ends_of_parameters() {
                            (node.term == TermKind::Return || node.term == TermKind::Raise)) ||
                           node.term == TermKind::Reraise);
   };
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (leaves(nodes[i]) && nodes[i].params.size() == 1 && nodes[i].body.size() <= kLongest)
-      shared[key(nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
+  for (std::size_t i = 0; i < s.nodes.size(); ++i)
+    if (leaves(s.nodes[i]) && s.nodes[i].params.size() == 1 && s.nodes[i].body.size() <= kLongest)
+      shared[key(s.nodes[i])].push_back(BlockId(static_cast<std::uint32_t>(i)));
   if (shared.empty()) return false;
   bool any = false;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!leaves(nodes[i])) continue;
-    auto found = shared.find(key(nodes[i]));
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    if (!leaves(s.nodes[i])) continue;
+    auto found = shared.find(key(s.nodes[i]));
     if (found == shared.end()) continue;
     for (BlockId m : found->second) {
       if (m.index == i) continue;
-      const ValueId handed = end_of_parameter(BlockId(static_cast<std::uint32_t>(i)), m);
+      const ValueId handed = end_of_parameter(s, BlockId(static_cast<std::uint32_t>(i)), m);
       if (!handed) continue;
-      Node& node = nodes[i];
-      node.body.resize(node.body.size() - nodes[m.index].body.size());
+      Node& node = s.nodes[i];
+      node.body.resize(node.body.size() - s.nodes[m.index].body.size());
       const ValueId args[] = {handed};
-      node.jump_to(m, lifted.arena.copy(args));
+      node.jump_to(m, s.lifted.arena.copy(args));
       any = true;
       break;
     }
   }
   return any;
 }
-
-/// Does the block end as block `m` does, of the same lines? Then the value that it has in place of
-/// m's parameter.
-ValueId Structurer::end_of_parameter(BlockId block, BlockId m) {
-  const Node &node = nodes[block.index], &end = nodes[m.index];
-  if (node.body.size() < end.body.size() || node.raise_args.size() != end.raise_args.size())
-    return {};
-  CopiedRun run(*this, node, end, end.body.size());
-  run.parameter = end.params[0];
-  const auto same = [&](ValueId x, ValueId y) {
-    return at(x).line == at(y).line && same_operation(at(x), at(y));
-  };
-  if (!run.same_operations(same) || !run.same_values(node.raise_args, end.raise_args) ||
-      !run.same_value(node.value, end.value))
-    return {};
-  // the end of the function, after a statement that returns
-  if (lifted.traits.source_order && end.body.empty() && is_const(run.handed) &&
-      module[ConstId(at(run.handed).arg)].kind == ConstKind::None)
-    return {};
-  return run.handed;
-}
-
-namespace {
 
 /// A `return` or `raise`, and from 3.10 on the end of a `finally`, is there once, however often the
 /// compiler copied it: ends of blocks that are the same operations of the same lines.
@@ -279,7 +219,7 @@ class EqualEnds {
     BlockId block;
     std::size_t first;  // where the statement begins in the body
   };
-  explicit EqualEnds(Structurer& s) : s_(s) {}
+  explicit EqualEnds(StructureGraph& s) : s_(s) {}
 
   /// By what the ends do and where they stand.
   std::map<std::vector<std::uint64_t>, std::vector<End>> find() {
@@ -320,7 +260,7 @@ class EqualEnds {
   }
   Place place_of(const Node& node) const {
     const bool anywhere =
-        node.term == TermKind::Reraise || s_.class_epilogue(node) < node.body.size();
+        node.term == TermKind::Reraise || class_epilogue(s_, node) < node.body.size();
     return {node.region.index, node.term, anywhere ? 0 : node.term_line};
   }
   /// The return of a constant is cheap to repeat, and often implicit: it counts together with the
@@ -336,7 +276,7 @@ class EqualEnds {
 
   Statement statement_of(const Node& node) const {
     const bool constant = counts_with_statement(node);
-    if (const std::size_t epilogue = s_.class_epilogue(node); epilogue < node.body.size())
+    if (const std::size_t epilogue = class_epilogue(s_, node); epilogue < node.body.size())
       return {epilogue, 0};
     std::size_t first = node.body.size();
     std::int32_t line = node.term_line;
@@ -396,103 +336,55 @@ class EqualEnds {
       // what the compiler adds takes its place from what stands before; up to 3.10 the line is all
       // of the place
       const std::uint64_t row = static_cast<std::uint32_t>(value.line);
-      key.push_back(statement.line == 0 ? 0 : (row << 32) + Structurer::columns_of_copies(value));
+      key.push_back(statement.line == 0 ? 0
+                                        : (row << 32) + StructureGraph::columns_of_copies(value));
       for (ValueId operand : value.operands) key.push_back(name(operand));
     }
     return key;
   }
 
-  Structurer& s_;
+  StructureGraph& s_;
   SmallVector<Place, 32> places_;
 };
 
-}  // namespace
-
-bool Structurer::join_equal_ends() {
-  bool any = false;
-  std::vector<std::uint8_t> reached_normally;
-  for (auto& [key, ends] : EqualEnds(*this).find()) {
-    if (ends.size() < 2) continue;
-    if (!any) reached_normally = reached(false);
-    any = true;
-    const BlockId common = split_off(ends[0].block, ends[0].first);
-    std::vector<BlockId> copies;
-    for (const EqualEnds::End& end : ends) {
-      Node& node = nodes[end.block.index];
-      node.body.resize(end.first);
-      node.jump_to(common);
-      if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
-      copies.push_back(end.block);
-    }
-    join_before_ends(copies, reached_normally);
-  }
-  return any;
-}
-
-/// The same after code that a statement protects: the return of a constant stands outside of it,
-/// each copy has its own.
-bool Structurer::join_returns_behind_regions() {
-  std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
-    if (!node.alive || !node.region || node.term != TermKind::Jump ||
-        node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty())
-      continue;
-    const Node& end = nodes[node.edges[0].to.index];
-    const ValueId value = resolve(end.value);
-    const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
-                         end.params.empty() && is_const(value) && end.region != node.region;
-    if (!returns ||
-        !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return is_const(v); }))
-      continue;
-    const Value& last = at(node.body.back());
-    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 ||
-        last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT)
-      continue;
-    const auto pair = [](std::uint64_t high, std::uint64_t low) { return (high << 32) | low; };
-    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX),
-            pair(at(value).arg, static_cast<std::uint32_t>(end.term_line)),
-            pair(end.term_columns, columns_of_copies(last)),
-            pair(static_cast<std::uint32_t>(last.line), last.arg),
-            static_cast<std::uint64_t>(last.op), last.operands.size()}]
-        .push_back(BlockId(static_cast<std::uint32_t>(i)));
-  }
-  bool any = false;
-  std::vector<std::uint8_t> reached_normally;
-  for (auto& [key, copies] : groups) {
-    if (copies.size() < 2) continue;
-    if (!any) reached_normally = reached(false);
-    any = true;
-    const BlockId end = nodes[copies[0].index].edges[0].to;
-    for (std::size_t i = 1; i < copies.size(); ++i) {
-      nodes[nodes[copies[i].index].edges[0].to.index].alive = false;
-      nodes[copies[i].index].edges[0].to = end;
-    }
-    join_before_ends(copies, reached_normally);
-  }
-  return any;
+/// Do two blocks of one region end in copies of one store, of whatever values?
+bool same_store(StructureGraph& s, BlockId a, BlockId b) {
+  const Node &x = s.nodes[a.index], &y = s.nodes[b.index];
+  if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
+  const Value &p = s.at(x.body.back()), &q = s.at(y.body.back());
+  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg ||
+      p.line != q.line || p.columns != q.columns || p.columns == 0)
+    return false;
+  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a
+  // conditional expression
+  const auto captured = [&](ValueId v, BlockId b) {
+    return s.at(v).kind == ValueKind::Result || (!s.is_const(v) && s.at(v).block != b);
+  };
+  return captured(s.resolve(p.operands[0]), a) && captured(s.resolve(q.operands[0]), b);
 }
 
 /// A short end may be more than one statement: what stands in each copy before the end that they
 /// have in common now. A store that takes another value in each copy takes a parameter, but not for
 /// copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives
 /// of one.
-void Structurer::join_before_ends(const std::vector<BlockId>& into,
-                                  const std::vector<std::uint8_t>& reached_normally) {
+void join_before_ends(StructureGraph& s, const std::vector<BlockId>& into,
+                      const std::vector<std::uint8_t>& reached_normally) {
   constexpr int kStatements = 3;
   for (int round = 0; round < kStatements; ++round) {
     std::size_t length = 0;  // operations of the last statement, the same in all of them
-    const Node& first = nodes[into[0].index];
+    const Node& first = s.nodes[into[0].index];
     while (length < first.body.size() &&
-           at(first.body[first.body.size() - 1 - length]).line == at(first.body.back()).line)
+           s.at(first.body[first.body.size() - 1 - length]).line == s.at(first.body.back()).line)
       ++length;
-    if (length == 0 || at(first.body.back()).line <= 0 ||
-        at(first.body.back()).op == Op::POP_EXCEPT)
+    if (length == 0 || s.at(first.body.back()).line <= 0 ||
+        s.at(first.body.back()).op == Op::POP_EXCEPT)
       return;
-    const bool equal = std::all_of(into.begin() + 1, into.end(),
-                                   [&](BlockId b) { return same_operations(into[0], b, length); });
+    const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) {
+      return same_operations(s, into[0], b, length);
+    });
     const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
-      return same_store(into[0], b) && reached_normally[b.index] == reached_normally[into[0].index];
+      return same_store(s, into[0], b) &&
+             reached_normally[b.index] == reached_normally[into[0].index];
     });
     if (!equal && !stored) return;
     if (stored) length = 1;
@@ -501,74 +393,97 @@ void Structurer::join_before_ends(const std::vector<BlockId>& into,
     if (stored) {
       Value param;
       param.kind = ValueKind::Param;
-      param.block = BlockId(static_cast<std::uint32_t>(nodes.size()));
-      statement.params.push_back(add_value(param));
+      param.block = BlockId(static_cast<std::uint32_t>(s.nodes.size()));
+      statement.params.push_back(s.add_value(param));
     }
     statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
-    const BlockId before(static_cast<std::uint32_t>(nodes.size()));
-    for (ValueId v : statement.body) lifted.values[v.index].block = before;
-    nodes.push_back(std::move(statement));
+    const BlockId before(static_cast<std::uint32_t>(s.nodes.size()));
+    for (ValueId v : statement.body) s.lifted.values[v.index].block = before;
+    s.nodes.push_back(std::move(statement));
     for (BlockId b : into) {
-      Node& node = nodes[b.index];
-      node.edges[0] = Edge{before, stored ? at(node.body.back()).operands
+      Node& node = s.nodes[b.index];
+      node.edges[0] = Edge{before, stored ? s.at(node.body.back()).operands
                                           : std::span<ValueId>()};  // the value is handed on
       node.body.resize(node.body.size() - length);
       if (node.body.empty()) node.term_line = 0;
     }
     if (stored)
-      lifted.values[nodes[before.index].body[0].index].operands =
-          lifted.arena.copy(nodes[before.index].params);
+      s.lifted.values[s.nodes[before.index].body[0].index].operands =
+          s.lifted.arena.copy(s.nodes[before.index].params);
   }
 }
 
-/// Do two blocks of one region end in copies of one store, of whatever values?
-bool Structurer::same_store(BlockId a, BlockId b) {
-  const Node &x = nodes[a.index], &y = nodes[b.index];
-  if (x.region != y.region || x.body.empty() || y.body.empty()) return false;
-  const Value &p = at(x.body.back()), &q = at(y.body.back());
-  if (p.kind != ValueKind::Operation || !is_name_store(p.op) || p.op != q.op || p.arg != q.arg ||
-      p.line != q.line || p.columns != q.columns || p.columns == 0)
-    return false;
-  // a part of a pattern's subject, or the subject: what was computed right before is an arm of a
-  // conditional expression
-  const auto captured = [&](ValueId v, BlockId b) {
-    return at(v).kind == ValueKind::Result || (!is_const(v) && at(v).block != b);
-  };
-  return captured(resolve(p.operands[0]), a) && captured(resolve(q.operands[0]), b);
+bool join_equal_ends(StructureGraph& s) {
+  bool any = false;
+  std::vector<std::uint8_t> reached_normally;
+  for (auto& [key, ends] : EqualEnds(s).find()) {
+    if (ends.size() < 2) continue;
+    if (!any) reached_normally = s.reached(false);
+    any = true;
+    const BlockId common = s.split_off(ends[0].block, ends[0].first);
+    std::vector<BlockId> copies;
+    for (const EqualEnds::End& end : ends) {
+      Node& node = s.nodes[end.block.index];
+      node.body.resize(end.first);
+      node.jump_to(common);
+      if (node.body.empty()) node.term_line = 0;  // no `break` or `continue`
+      copies.push_back(end.block);
+    }
+    join_before_ends(s, copies, reached_normally);
+  }
+  return any;
 }
 
-/// Are the last `length` operations of two blocks of one region the same, of the same lines, on
-/// values of their own?
-bool Structurer::same_operations(BlockId a, BlockId b, std::size_t length) {
-  const Node &x = nodes[a.index], &y = nodes[b.index];
-  if (x.region != y.region || y.body.size() < length) return false;
-  CopiedRun run(*this, x, y, length);
-  run.closed = true;
-  return run.same_operations([&](ValueId v, ValueId w) {
-    const Value &p = at(v), &q = at(w);
-    return p.line == q.line && p.op != Op::POP_EXCEPT && p.op != Op::POP_TOP &&
-           columns_of_copies(p) == columns_of_copies(q) && copied_operation(p, q);
-  });
+/// The same after code that a statement protects: the return of a constant stands outside of it,
+/// each copy has its own.
+bool join_returns_behind_regions(StructureGraph& s) {
+  std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    const Node& node = s.nodes[i];
+    if (!node.alive || !node.region || node.term != TermKind::Jump ||
+        node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty())
+      continue;
+    const Node& end = s.nodes[node.edges[0].to.index];
+    const ValueId value = s.resolve(end.value);
+    const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
+                         end.params.empty() && s.is_const(value) && end.region != node.region;
+    if (!returns ||
+        !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return s.is_const(v); }))
+      continue;
+    const Value& last = s.at(node.body.back());
+    if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 ||
+        last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT)
+      continue;
+    const auto pair = [](std::uint64_t high, std::uint64_t low) { return (high << 32) | low; };
+    groups[{pair(node.region.index, end.region ? end.region.index : UINT32_MAX),
+            pair(s.at(value).arg, static_cast<std::uint32_t>(end.term_line)),
+            pair(end.term_columns, s.columns_of_copies(last)),
+            pair(static_cast<std::uint32_t>(last.line), last.arg),
+            static_cast<std::uint64_t>(last.op), last.operands.size()}]
+        .push_back(BlockId(static_cast<std::uint32_t>(i)));
+  }
+  bool any = false;
+  std::vector<std::uint8_t> reached_normally;
+  for (auto& [key, copies] : groups) {
+    if (copies.size() < 2) continue;
+    if (!any) reached_normally = s.reached(false);
+    any = true;
+    const BlockId end = s.nodes[copies[0].index].edges[0].to;
+    for (std::size_t i = 1; i < copies.size(); ++i) {
+      s.nodes[s.nodes[copies[i].index].edges[0].to.index].alive = false;
+      s.nodes[copies[i].index].edges[0].to = end;
+    }
+    join_before_ends(s, copies, reached_normally);
+  }
+  return any;
 }
-
-/// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that
-/// of what comes before it.
-bool Structurer::is_written_return(const Node& node) const {
-  if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
-  const auto before = std::find_if_not(node.body.rbegin(), node.body.rend(),
-                                       [&](ValueId v) { return is_quiet(v); });
-  return before == node.body.rend() || at(*before).line != node.term_line ||
-         at(*before).columns != node.term_columns;
-}
-
-namespace {
 
 /// A bare re-raise of one exception, the return of one value that is on the stack, a `return` that
 /// stands in one line. Where there is a `finally`, also the implicit `return None`, which takes its
 /// line from what stands before it.
 class ExitCopies {
  public:
-  explicit ExitCopies(Structurer& s) : s_(s), before_(s.nodes.size()) {
+  explicit ExitCopies(StructureGraph& s) : s_(s), before_(s.nodes.size()) {
     for (const StructRegion& region : s_.regions)
       any_finally_ |= region.kind == RegionKind::Finally && !region.unbinds;
     for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
@@ -660,7 +575,7 @@ class ExitCopies {
       const std::uint32_t constant = s_.at(value).arg;
       const bool none = s_.module[ConstId(constant)].kind == ConstKind::None;
       if (!none && node.term_columns == 0) return;
-      if (!none || s_.is_written_return(node))
+      if (!none || is_written_return(s_, node))
         ends_.push_back({node.region, End::Written,
                          (static_cast<std::uint64_t>(node.term_line) << 32) + node.term_columns,
                          constant, b});
@@ -719,7 +634,7 @@ class ExitCopies {
     }
   }
 
-  Structurer& s_;
+  StructureGraph& s_;
   bool any_finally_ = false;
   SmallVector<Before, 64> before_;
   std::vector<BlockId> behind_loop_;  // by iterator: where its loop leads when it ends
@@ -730,30 +645,30 @@ class ExitCopies {
 
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to
 /// four instructions).
-void Structurer::join_exit_copies() {
-  if (!options.made_by_dynamo) drop_unread_params();
-  bool any = join_ends_of_parameters();
-  if (options.joins_ends) {
-    if (!lifted.traits.source_order) {
-      any |= join_equal_ends();
-      any |= join_returns_behind_regions();
+void join_exit_copies(StructureGraph& s) {
+  if (!s.options.made_by_dynamo) drop_unread_params(s);
+  bool any = join_ends_of_parameters(s);
+  if (s.options.joins_ends) {
+    if (!s.lifted.traits.source_order) {
+      any |= join_equal_ends(s);
+      any |= join_returns_behind_regions(s);
     }
-    any |= ExitCopies(*this).join();
+    any |= ExitCopies(s).join();
   }
-  if (any) recount();
+  if (any) s.recount();
 }
 
 /// The compiler copies a short end together with the body of the `finally` (3.10) or the exit of
 /// the `with` before it: what is left of each copy is one end. Later the end stands in no handler's
 /// way, and copies of it may be out of different loops.
-void Structurer::join_copies_behind_cleanups() {
-  if (lifted.traits.source_order || lifted.regions.empty()) return;
-  const bool block_stack = lifted.regions[0].entry == HandlerEntry::Six;
-  const bool any = std::any_of(regions.begin(), regions.end(), [&](const StructRegion& region) {
+void join_copies_behind_cleanups(StructureGraph& s) {
+  if (s.lifted.traits.source_order || s.lifted.regions.empty()) return;
+  const bool block_stack = s.lifted.regions[0].entry == HandlerEntry::Six;
+  const bool any = std::any_of(s.regions.begin(), s.regions.end(), [&](const StructRegion& region) {
     return region.kind == RegionKind::With ||
            (block_stack && region.kind == RegionKind::Finally && !region.unbinds);
   });
-  if (any && join_equal_ends()) recount();
+  if (any && join_equal_ends(s)) s.recount();
 }
 
 }  // namespace depyf

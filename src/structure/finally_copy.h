@@ -6,11 +6,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "structure/copies.h"
 #include "structure/graph.h"
 
 namespace depyf {
 
-inline bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
+inline bool is_exception_of(const StructureGraph& s, ValueId v, BlockId handler) {
   if (!v) return false;
   const Value& value = s.at(v);
   return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) &&
@@ -18,7 +19,7 @@ inline bool is_exception_of(const Structurer& s, ValueId v, BlockId handler) {
 }
 
 /// Part of no statement, also where a handler ends.
-inline bool is_quiet_in_handler(const Structurer& s, ValueId v) {
+inline bool is_quiet_in_handler(const StructureGraph& s, ValueId v) {
   return s.is_quiet(v) || s.is_op(v, Op::POP_EXCEPT);
 }
 
@@ -32,7 +33,7 @@ struct Position {
 class FinallyCopy {
  public:
   /// The handler and its blocks lie in `base`.
-  FinallyCopy(Structurer& s, BlockId handler, RegionId base)
+  FinallyCopy(StructureGraph& s, BlockId handler, RegionId base)
       : s_(s), handler_(handler), base_(base) {}
   /// Is the code from `t` on a copy of the handler's?
   bool match(BlockId t);
@@ -59,7 +60,7 @@ class FinallyCopy {
   /// `key`: a position of `visited_`.
   bool same_place(std::uint64_t key, Position b) {
     const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
-    if (same_end(a, b) || (a.at == 0 && b.at == 0 && s_.same_exit(a.block, b.block))) return true;
+    if (same_end(a, b) || (a.at == 0 && b.at == 0 && same_exit(s_, a.block, b.block))) return true;
     const Position x = past_jumps(a), y = past_jumps(b);
     return x.block == y.block && x.at == y.at;
   }
@@ -72,7 +73,7 @@ class FinallyCopy {
   /// first.
   bool same_operation(ValueId a, ValueId b, Values& map);
 
-  Structurer& s_;
+  StructureGraph& s_;
   const BlockId handler_;
   const RegionId base_;
   Position behind_;

@@ -8,8 +8,10 @@
 #include <algorithm>
 
 #include "structure/build.h"
+#include "structure/copies.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
+#include "structure/steps.h"
 
 namespace depyf {
 namespace {
@@ -23,7 +25,7 @@ struct Arm {
 
 class Folder {
  public:
-  explicit Folder(Structurer& s) : s_(s) {}
+  explicit Folder(StructureGraph& s) : s_(s) {}
 
   bool is_arm_block(BlockId a, const Edge& edge) const {
     const Node& arm = s_.nodes[edge.to.index];
@@ -75,7 +77,7 @@ class Folder {
     std::uint32_t saved = s_.uses[root.index];
     if (saved < inside_uses) return {};
     s_.uses[root.index] = saved - inside_uses + 1;
-    std::uint32_t temporaries = s_.temporaries;
+    std::uint32_t temporaries = s_.temporaries.count;
     BlockBuilder builder(s_, true);
     builder.run(node.body);
     ExprId e;
@@ -86,7 +88,7 @@ class Folder {
       if (s_.at(root).block != block && s_.at(root).kind != ValueKind::Select) e = ExprId::none();
     }
     s_.uses[root.index] = saved;
-    s_.temporaries = temporaries;
+    s_.temporaries.count = temporaries;
     if (!e) return {};
     if (builder.external) {
       const Expr& tree = s_.ast[e];
@@ -104,7 +106,7 @@ class Folder {
     if (v.kind != ValueKind::Operation ||
         (v.op != Op::COMPARE && v.op != Op::IS && v.op != Op::CONTAINS))
       return {};
-    return s_.forward[v.operands[1].index] ? s_.forward[v.operands[1].index] : v.operands[1];
+    return s_.resolve(v.operands[1]);
   }
 
   /// How many names get `v` right after it was computed.
@@ -137,7 +139,7 @@ class Folder {
     if (x.args.size() != y.args.size()) return false;
     // short exits are copied, from 3.10 on
     if (x.to != y.to && (s_.lifted.traits.source_order || !x.args.empty() ||
-                         !s_.same_exit(x.to, y.to) || s_.written_apart(x.to, y.to)))
+                         !same_exit(s_, x.to, y.to) || written_apart(s_, x.to, y.to)))
       return false;
     for (std::size_t i = 0; i < x.args.size(); ++i) {
       ValueId a = s_.resolve(x.args[i]), b = s_.resolve(y.args[i]);
@@ -911,7 +913,7 @@ class Folder {
             s_.nodes[last.index].term != TermKind::Branch)
           continue;
         const std::size_t length = s_.test_length(b);
-        if (length > 0 && length == s_.test_length(last) && s_.same_tests(b, last, length))
+        if (length > 0 && length == s_.test_length(last) && same_tests(s_, b, last, length))
           return true;
       }
     }
@@ -1033,7 +1035,7 @@ class Folder {
   }
 
  private:
-  Structurer& s_;
+  StructureGraph& s_;
   std::vector<std::uint8_t> headers_;
   std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
@@ -1046,31 +1048,31 @@ class Folder {
 
 /// `except A if a else B:`, `except a or B:`: what stands between a handler's begin, or the test
 /// before, and the test for a type is that type.
-void Structurer::fold_exception_types() {
+void fold_exception_types(StructureGraph& s) {
   std::vector<BlockId> tests;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    const Node& node = s.nodes[i];
     if (!node.alive || node.params.empty() || node.term != TermKind::Branch ||
-        !is_op(resolve(node.value), Op::EXC_MATCH))
+        !s.is_op(s.resolve(node.value), Op::EXC_MATCH))
       continue;
     tests.push_back(BlockId(static_cast<std::uint32_t>(i)));
   }
   if (tests.empty()) return;
-  recount();
-  std::vector<std::vector<BlockId>> preds(nodes.size());
-  const std::vector<BlockId> order = reverse_postorder_blocks();
+  s.recount();
+  std::vector<std::vector<BlockId>> preds(s.nodes.size());
+  const std::vector<BlockId> order = s.reverse_postorder_blocks();
   for (BlockId b : order)
-    for (int k = 0; k < nodes[b.index].edge_count(); ++k)
-      preds[nodes[b.index].edges[k].to.index].push_back(b);
-  std::vector<std::uint8_t> operand(nodes.size(), 0);
+    for (int k = 0; k < s.nodes[b.index].edge_count(); ++k)
+      preds[s.nodes[b.index].edges[k].to.index].push_back(b);
+  std::vector<std::uint8_t> operand(s.nodes.size(), 0);
   for (BlockId test : tests) {
     std::vector<BlockId> work = preds[test.index];
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      const Node& node = nodes[b.index];
-      if (operand[b.index] || b == test || node.region != nodes[test.index].region ||
-          is_op(resolve(node.value), Op::EXC_MATCH))
+      const Node& node = s.nodes[b.index];
+      if (operand[b.index] || b == test || node.region != s.nodes[test.index].region ||
+          s.is_op(s.resolve(node.value), Op::EXC_MATCH))
         continue;
       operand[b.index] = 1;
       work.insert(work.end(), preds[b.index].begin(), preds[b.index].end());
@@ -1079,15 +1081,15 @@ void Structurer::fold_exception_types() {
   std::vector<BlockId> operands;
   for (BlockId b : order)
     if (operand[b.index]) operands.push_back(b);
-  Folder(*this).run(operands);
+  Folder(s).run(operands);
 }
 
-void Structurer::fold_expressions(const std::vector<std::uint8_t>* only) {
-  if (changes == folded_at) return;
-  Folder folder(*this);
-  std::uint32_t before = changes;
-  while (folder.run(only)) before = changes;
-  if (!only) folded_at = before;
+void fold_expressions(StructureGraph& s, const std::vector<std::uint8_t>* only) {
+  if (s.changes == s.folded_at) return;
+  Folder folder(s);
+  std::uint32_t before = s.changes;
+  while (folder.run(only)) before = s.changes;
+  if (!only) s.folded_at = before;
 }
 
 }  // namespace depyf

@@ -9,7 +9,7 @@
 
 namespace depyf {
 
-Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
+StructureGraph::StructureGraph(Lifted& l, Ast& a, const StructureOptions& o)
     : lifted(l),
       ast(a),
       module(*a.module),
@@ -51,30 +51,30 @@ Structurer::Structurer(Lifted& l, Ast& a, const StructureOptions& o)
         arg = nothing;
       }
   const std::size_t n = l.values.size(), with_added = n + n / 8 + 8;  // see add_value
-  forward.reserve(with_added);
-  forward.assign(n, ValueId());
+  forward_.reserve(with_added);
+  forward_.assign(n, ValueId());
   uses.reserve(with_added);
 }
 
-void Structurer::forget_layout() {
+void StructureGraph::forget_layout() {
   lifted.ends_in_compound = false;
   lifted.loops.clear();
   lifted.elses.clear();
   for (Region& region : lifted.regions) region.after = kNoOffset;
 }
 
-ValueId Structurer::end_of_forwards(ValueId v) {
+ValueId StructureGraph::end_of_forwards(ValueId v) {
   ValueId root = v;
-  while (forward[root.index]) root = forward[root.index];
-  while (forward[v.index]) {
-    ValueId next = forward[v.index];
-    forward[v.index] = root;
+  while (forward_[root.index]) root = forward_[root.index];
+  while (forward_[v.index]) {
+    ValueId next = forward_[v.index];
+    forward_[v.index] = root;
     v = next;
   }
   return root;
 }
 
-std::uint32_t Structurer::nesting_of_tree(ExprId e) {
+std::uint32_t StructureGraph::nesting_of_tree(ExprId e) {
   SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
     Expr& tree = ast[work.back()];
@@ -83,15 +83,15 @@ std::uint32_t Structurer::nesting_of_tree(ExprId e) {
     // A display that grew has its earlier version's items in the same place.
     const bool is_long = tree.kids.size() >= kLongDisplay;
     if (is_long) {
-      const auto earlier = displays.find(tree.kids.data());
-      if (earlier != displays.end() && earlier->second.size <= tree.kids.size()) {
+      const auto earlier = displays_.find(tree.kids.data());
+      if (earlier != displays_.end() && earlier->second.size <= tree.kids.size()) {
         first = earlier->second.size;
         deepest = earlier->second.deepest;
       }
     }
     tree.nesting = nesting_by_operands(tree, first, deepest);
     if (tree.nesting != 0) {
-      if (is_long) displays[tree.kids.data()] = {tree.kids.size(), tree.nesting};
+      if (is_long) displays_[tree.kids.data()] = {tree.kids.size(), tree.nesting};
       work.pop_back();
       continue;
     }
@@ -101,8 +101,8 @@ std::uint32_t Structurer::nesting_of_tree(ExprId e) {
   return ast[e].nesting;
 }
 
-ValueId Structurer::add_select(const Select& select, BlockId block, ValueId operand,
-                               ValueId replaced) {
+ValueId StructureGraph::add_select(const Select& select, BlockId block, ValueId operand,
+                                   ValueId replaced) {
   Value value;
   value.kind = ValueKind::Select;
   value.block = block;
@@ -117,30 +117,31 @@ ValueId Structurer::add_select(const Select& select, BlockId block, ValueId oper
   return id;
 }
 
-ValueId Structurer::add_value(const Value& value) {
+ValueId StructureGraph::add_value(const Value& value) {
   ValueId id = lifted.add(value);
-  forward.emplace_back();
+  forward_.emplace_back();
   uses.push_back(0);
   return id;
 }
 
-StrId Structurer::temporary_for(ValueId v) {
+StrId StructureGraph::temporary_for(ValueId v) {
   StrId& name = note(v).named;
   if (!name) {
-    made_temporaries = true;
-    name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries++));
-    named_values.push_back(v);
+    temporaries.made = true;
+    name = module.intern(std::string(options.temp_prefix) + std::to_string(temporaries.count++));
+    temporaries.named.push_back(v);
   }
   return name;
 }
 
-void Structurer::forget_temporaries(std::size_t kept, std::uint32_t count) {
-  for (std::size_t i = kept; i < named_values.size(); ++i) note(named_values[i]).named = StrId();
-  named_values.resize(kept);
-  temporaries = count;
+void StructureGraph::forget_temporaries(std::size_t kept, std::uint32_t count) {
+  for (std::size_t i = kept; i < temporaries.named.size(); ++i)
+    note(temporaries.named[i]).named = StrId();
+  temporaries.named.resize(kept);
+  temporaries.count = count;
 }
 
-std::vector<ValueId> Structurer::results_of(ValueId op) const {
+std::vector<ValueId> StructureGraph::results_of(ValueId op) const {
   std::vector<ValueId> out;
   for (std::uint32_t i = op.index + 1; i < lifted.values.size(); ++i) {
     const Value& v = lifted.values[i];
@@ -150,19 +151,19 @@ std::vector<ValueId> Structurer::results_of(ValueId op) const {
   return out;
 }
 
-void Structurer::add_edge_uses(const Edge& edge, int delta) {
+void StructureGraph::add_edge_uses(const Edge& edge, int delta) {
   for (ValueId arg : edge.args) uses[resolve(arg).index] += static_cast<std::uint32_t>(delta);
 }
 
-void Structurer::count_uses() {
+void StructureGraph::count_uses() {
   ++changes;
-  forwarded_since_count = false;
+  forwarded_since_count_ = false;
   uses.assign(lifted.values.size(), 0);
   SmallVector<ValueId, 64> constants;
   // Local pointers: a store to `counts` cannot change where the tables are, which the compiler
   // would else load again after each store.
   std::uint32_t* const counts = uses.data();
-  const ValueId* const forwards = forward.data();
+  const ValueId* const forwards = forward_.data();
   const Value* const values = lifted.values.data();
   const auto count = [&](std::span<ValueId> read) {
     for (ValueId& v : read) {
@@ -190,7 +191,7 @@ void Structurer::count_uses() {
     if (node.alive) std::erase_if(node.body, unread);
 }
 
-void Structurer::count_preds() {
+void StructureGraph::count_preds() {
   ++changes;
   for (Node& node : nodes) node.pred_count = 0;
   for (Node& node : nodes) {
@@ -203,19 +204,19 @@ void Structurer::count_preds() {
       ++nodes[region.handler.index].pred_count;
 }
 
-void Structurer::recount() {
+void StructureGraph::recount() {
   count_uses();
   count_preds();
-  counted_at = changes;
+  counted_at_ = changes;
 }
 
-bool Structurer::is_ancestor(RegionId outer, RegionId inner) const {
+bool StructureGraph::is_ancestor(RegionId outer, RegionId inner) const {
   if (!outer) return true;
   while (inner && inner != outer) inner = regions[inner.index].parent;
   return inner == outer;
 }
 
-bool Structurer::can_merge(BlockId a) const {
+bool StructureGraph::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
   if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX)
     return false;
@@ -226,7 +227,7 @@ bool Structurer::can_merge(BlockId a) const {
          next.params.size() == node.edges[0].args.size();
 }
 
-void Structurer::merge(BlockId a) {
+void StructureGraph::merge(BlockId a) {
   ++changes;
   Node& node = nodes[a.index];
   BlockId b = node.edges[0].to;
@@ -261,7 +262,7 @@ void Structurer::merge(BlockId a) {
   next.pred_count = 0;
 }
 
-std::vector<BlockId> Structurer::reverse_postorder_blocks() {
+std::vector<BlockId> StructureGraph::reverse_postorder_blocks() {
   SmallVector<bool, 256> seen(nodes.size());
   std::vector<BlockId> order(nodes.size());  // filled from the end
   std::size_t first = order.size();
@@ -300,7 +301,7 @@ std::vector<BlockId> Structurer::reverse_postorder_blocks() {
   return order;
 }
 
-bool Structurer::any_edge_back() const {
+bool StructureGraph::any_edge_back() const {
   for (std::size_t i = 0; i < nodes.size(); ++i)
     for (int k = 0; k < nodes[i].edge_count(); ++k)
       if (nodes[i].edges[k].to.index <= i) return true;
@@ -308,7 +309,7 @@ bool Structurer::any_edge_back() const {
 }
 
 /// By node: does control get there from the entry, with exceptions or without?
-std::vector<std::uint8_t> Structurer::reached(bool with_exceptions) const {
+std::vector<std::uint8_t> StructureGraph::reached(bool with_exceptions) const {
   std::vector<std::uint8_t> reached(nodes.size(), 0);
   SmallVector<BlockId, 64> work;
   const auto reach = [&](BlockId to) {
@@ -328,12 +329,12 @@ std::vector<std::uint8_t> Structurer::reached(bool with_exceptions) const {
 }
 
 /// Where a block begins, as far as its operations are left.
-std::uint32_t Structurer::first_offset(BlockId b) const {
+std::uint32_t StructureGraph::first_offset(BlockId b) const {
   const Node& node = nodes[b.index];
   return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
 }
 
-bool Structurer::tidy_jumps() {
+bool StructureGraph::tidy_jumps() {
   const bool threaded = thread_empty_blocks(), merged = merge_straight_lines();
   return threaded || merged;
 }
@@ -345,7 +346,7 @@ namespace {
 /// `try`; and where the operands of an `and` or `or` meet whose value is dropped.
 class EmptyBlocks {
  public:
-  explicit EmptyBlocks(Structurer& s) : s_(s), empties_(s.nodes.size()) {}
+  explicit EmptyBlocks(StructureGraph& s) : s_(s), empties_(s.nodes.size()) {}
 
   bool skip() {
     bool none = true;
@@ -476,7 +477,7 @@ class EmptyBlocks {
     return known;
   }
 
-  Structurer& s_;
+  StructureGraph& s_;
   SmallVector<bool, 256> empties_;
   SmallVector<BlockId, 16> drops_operands_;
   std::vector<Unclear> unclear_;         // ways past a jump that may be a statement,
@@ -485,13 +486,13 @@ class EmptyBlocks {
 
 }  // namespace
 
-bool Structurer::thread_empty_blocks() {
+bool StructureGraph::thread_empty_blocks() {
   const bool any = EmptyBlocks(*this).skip();
   if (any) ++changes;
   return any;
 }
 
-bool Structurer::merge_straight_lines() {
+bool StructureGraph::merge_straight_lines() {
   bool any = false;
   for (std::uint32_t i = 0; i < nodes.size() && !any; ++i)
     any = nodes[i].alive && can_merge(BlockId(i));
@@ -521,7 +522,7 @@ bool same_code_apart_from_constants(const CodeObject& a, const CodeObject& b) {
 
 }  // namespace
 
-bool Structurer::same_const(ConstId a, ConstId b) const {
+bool StructureGraph::same_const(ConstId a, ConstId b) const {
   SmallVector<ConstId, 16> work{a, b};
   for (std::size_t pairs = 0; !work.empty(); ++pairs) {
     const ConstId q = work.back();
@@ -577,20 +578,20 @@ bool Structurer::same_const(ConstId a, ConstId b) const {
   return true;
 }
 
-bool Structurer::same_operation(const Value& a, const Value& b) const {
+bool StructureGraph::same_operation(const Value& a, const Value& b) const {
   if (a.kind != ValueKind::Operation || b.kind != ValueKind::Operation || a.op != b.op ||
       a.aux != b.aux || a.operands.size() != b.operands.size())
     return false;
   return a.op == Op::LOAD_CONST ? same_const(ConstId(a.arg), ConstId(b.arg)) : a.arg == b.arg;
 }
 
-bool Structurer::same_select(ValueId a, ValueId b) {
+bool StructureGraph::same_select(ValueId a, ValueId b) {
   const Select &m = select_of(a), &n = select_of(b);
   return m.kind == n.kind && m.chained == n.chained && m.negate_first == n.negate_first &&
          same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse);
 }
 
-bool Structurer::negated_select(ValueId a, ValueId b) {
+bool StructureGraph::negated_select(ValueId a, ValueId b) {
   const Select m = select_of(a), n = select_of(b);
   const bool kinds = (m.kind == Select::And && n.kind == Select::Or) ||
                      (m.kind == Select::Or && n.kind == Select::And);
@@ -598,7 +599,7 @@ bool Structurer::negated_select(ValueId a, ValueId b) {
          opposite_tests(m.rest, n.rest);
 }
 
-bool Structurer::opposite_tests(ExprId a, ExprId b) {
+bool StructureGraph::opposite_tests(ExprId a, ExprId b) {
   struct Test {
     ExprId expr;
     bool negated;
@@ -644,7 +645,7 @@ bool Structurer::opposite_tests(ExprId a, ExprId b) {
 }
 
 /// The operands of `and` or `or`, with those of a first one in parentheses (kInner).
-std::vector<ExprId> Structurer::all_operands(const Expr& whole) const {
+std::vector<ExprId> StructureGraph::all_operands(const Expr& whole) const {
   std::vector<ExprId> out(whole.kids.begin(), whole.kids.end());
   for (ExprId first = out[0];
        ast[first].kind == ExprKind::BoolOp && ast[first].op == whole.op && ast[first].a == kInner;
@@ -656,7 +657,7 @@ std::vector<ExprId> Structurer::all_operands(const Expr& whole) const {
   return out;
 }
 
-bool Structurer::same_tree(ExprId a, ExprId b) {
+bool StructureGraph::same_tree(ExprId a, ExprId b) {
   std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
   while (!work.empty()) {
     auto [p, q] = work.back();
@@ -681,12 +682,12 @@ bool Structurer::same_tree(ExprId a, ExprId b) {
   return true;
 }
 
-void Structurer::diagnose(std::uint8_t level, std::uint32_t offset, std::string message) {
+void StructureGraph::diagnose(std::uint8_t level, std::uint32_t offset, std::string message) {
   ast.diagnostics.push_back({Diagnostic::Ladder, level, lifted.code, offset, std::move(message)});
 }
 
 /// Does the block raise what an `assert` raises?
-bool Structurer::fails_assertion(BlockId b) {
+bool StructureGraph::fails_assertion(BlockId b) {
   const Node& node = nodes[b.index];
   const bool goes_on = !node.body.empty() && is_op(node.body.back(), Op::RAISE);  // into dead code
   const std::span<const ValueId> raised = goes_on ? at(node.body.back()).operands
@@ -699,6 +700,43 @@ bool Structurer::fails_assertion(BlockId b) {
     return static_cast<CommonConstant>(at(type).arg) == CommonConstant::AssertionError;
   return lifted.traits.source_order && is_op(type, Op::LOAD_GLOBAL) &&
          module[StrId(at(type).arg)] == "AssertionError";
+}
+
+std::size_t StructureGraph::test_length(BlockId b) {
+  const Node& node = nodes[b.index];
+  if (node.term != TermKind::Branch) return 0;
+  std::unordered_set<std::uint32_t> needed{resolve(node.value).index};
+  std::size_t length = 0;
+  for (std::size_t i = node.body.size(); i > 0; --i) {
+    const ValueId v = node.body[i - 1];
+    const Value& value = at(v);
+    // a walrus: the store of a value that the test uses too
+    const bool walrus = value.kind == ValueKind::Operation && is_name_store(value.op) &&
+                        needed.count(resolve(value.operands[0]).index) != 0;
+    if (needed.erase(v.index) == 0 && !walrus) break;
+    for (ValueId operand : value.operands)
+      if (const ValueId o = resolve(operand)) needed.insert(o.index);
+    ++length;
+  }
+  return length;
+}
+
+BlockId StructureGraph::split_test(BlockId b, std::size_t length) {
+  if (nodes[b.index].body.size() == length && nodes[b.index].params.empty()) return b;
+  ++changes;
+  return split_off(b, nodes[b.index].body.size() - length);
+}
+
+BlockId StructureGraph::split_off(BlockId b, std::size_t from) {
+  Node tail = nodes[b.index];
+  tail.body.erase(tail.body.begin(), tail.body.begin() + static_cast<std::ptrdiff_t>(from));
+  tail.params.clear();
+  const BlockId id(static_cast<std::uint32_t>(nodes.size()));
+  for (ValueId v : tail.body) lifted.values[v.index].block = id;
+  nodes.push_back(std::move(tail));
+  nodes[b.index].body.resize(from);
+  nodes[b.index].jump_to(id);
+  return id;
 }
 
 }  // namespace depyf

@@ -88,7 +88,7 @@ struct Node {
       false;  // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;            // ForIter of an `async for`
   bool threaded = false;             // Branch: see read_threaded_tests
-  std::uint32_t match = UINT32_MAX;  // index in Structurer::cases: this node tests one `case`:
+  std::uint32_t match = UINT32_MAX;  // index in StructureGraph::cases: this node tests one `case`:
                                      // matched -> edges[0], otherwise edges[1]
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
   /// Ends here: a plain jump takes the place of the terminator.
@@ -143,7 +143,7 @@ inline bool is_jump_width(std::uint32_t columns) {
 
 /// What is known of a value besides its uses: of most, nothing.
 struct ValueFacts {
-  std::uint32_t select = UINT32_MAX;  // index in Structurer::selects
+  std::uint32_t select = UINT32_MAX;  // index in StructureGraph::selects
   StrId named;                        // the temporary that holds it
   ExprId built;          // expression left for another block (iterators, context managers)
   bool chained = false;  // right side of a comparison that the next comparison takes up
@@ -153,14 +153,29 @@ struct ValueFacts {
 /// larger count as different.
 constexpr std::size_t kMostCompared = 4096;
 
-/// State shared by the steps of structure/.
-class Structurer {
- public:
-  Structurer(Lifted& lifted, Ast& ast, const StructureOptions& options);
-  void run();
-  void reshape();
+/// What follows each compound statement, as the bytecode tells it; mark_statement_ends() writes it.
+struct StatementEnds {
+  std::vector<BlockId> of_regions;  // by region
+  std::vector<BlockId> of_loops;    // by index in lifted.loops
+  std::unordered_map<std::uint32_t, BlockId>
+      of_elses;  // by the offset where a written `else` begins: what follows it, if that is known
+};
 
-  // ---- shared by the steps
+/// The names that the decompiler gives to values.
+struct Temporaries {
+  std::uint32_t count = 0;
+  bool made = false;           // also such as were taken back
+  std::vector<ValueId> named;  // those that temporary_for() named, in order
+};
+
+/// The graph of one code object while its control flow becomes statements: nodes, the values that
+/// their operations make and read, and how those are counted. What reads or changes it knowing what
+/// a statement looks like is a function or class of its own; steps.h lists the steps.
+class StructureGraph {
+ public:
+  StructureGraph(Lifted& lifted, Ast& ast, const StructureOptions& options);
+
+  // ---- what the steps work on
   Lifted& lifted;
   Ast& ast;
   Module& module;
@@ -169,51 +184,66 @@ class Structurer {
   std::vector<StructRegion> regions;
   BlockId entry;
   BlockId body_end;  // of a module or class with a loop: its end, which no statement holds
-  std::vector<ValueId> forward;        // parameter -> the value that replaced it, see replace_by
-  bool forwarded_since_count = false;  // else what the nodes' operations read is resolved
-  std::vector<std::uint32_t> uses;     // by value
+  std::vector<std::uint32_t> uses;  // by value
   std::vector<Select> selects;
   std::vector<MatchCase> cases;            // see Node::match
   std::vector<std::vector<StmtId>> parts;  // of values of kind Statements
-  FlatMap<ValueFacts> facts;               // by value; read by known(), written by note()
-  std::vector<BlockId>
-      ends_behind;  // by region: what follows the statement, see mark_statement_ends
-  std::vector<BlockId> loops_behind;                 // the same for each of lifted.loops
-  std::unordered_map<std::uint32_t, BlockId> elses;  // by the offset where a written `else` begins:
-                                                     // what follows it, if that is known
-  std::uint32_t temporaries = 0;
-  bool made_temporaries = false;      // also such as were taken back
-  std::vector<ValueId> named_values;  // those that temporary_for named, in order
+  StatementEnds ends;
+  Temporaries temporaries;
   std::uint32_t changes = 0;  // of the graph: a step that changed nothing does not run again until
                               // this grows
-  std::uint32_t counted_at = UINT32_MAX;  // the changes at the end of the last recount()
   std::uint32_t folded_at =
       UINT32_MAX;  // the changes at which fold_expressions() last had nothing to do
+  std::uint32_t first_expr, first_stmt;  // what is made here has these ids or later ones
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
+  /// Not a module or a class, which no statement ends.
+  bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
+  /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
+  bool falls_known() const { return !lifted.traits.source_order && !options.made_by_dynamo; }
+  void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
+
+  // ---- values
   const Value& at(ValueId v) const { return lifted.values[v.index]; }
   const ValueFacts& known(ValueId v) const {
     static constexpr ValueFacts nothing;
-    const ValueFacts* const found = facts.at(v.index);
+    const ValueFacts* const found = facts_.at(v.index);
     return found ? *found : nothing;
   }
-  ValueFacts& note(ValueId v) { return facts[v.index]; }
+  ValueFacts& note(ValueId v) { return facts_[v.index]; }
+  bool is_op(ValueId v, Op op) const {
+    return v && at(v).kind == ValueKind::Operation && at(v).op == op;
+  }
+  bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
+  /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
+  bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
+  Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
+  ValueId add_value(const Value& value);
+  std::vector<ValueId> results_of(ValueId op) const;
+  /// From here on `v` stands for the parameter.
+  void replace_by(ValueId parameter, ValueId v) {
+    forward_[parameter.index] = v;
+    forwarded_since_count_ = true;
+  }
+  /// What stands for the value now.
+  ValueId resolve(ValueId v) { return v && forward_[v.index] ? end_of_forwards(v) : v; }
+  /// Does something else stand for it?
+  bool is_replaced(ValueId v) const { return static_cast<bool>(forward_[v.index]); }
+  /// May an operation of a node read a value that something else stands for?
+  bool forwarded_since_count() const { return forwarded_since_count_; }
+  StrId temporary_for(ValueId v);
+  /// Takes back the names of temporaries.named[kept …], when nothing that uses them is kept;
+  /// `count` is what temporaries.count was then.
+  void forget_temporaries(std::size_t kept, std::uint32_t count);
+
+  // ---- expressions with control flow inside
   /// Of a value of kind Select.
   const Select& select_of(ValueId v) const { return selects[known(v).select]; }
   /// Is it a value of `and` or `or` that is tested once more?
   bool is_merged(ValueId v) const { return at(v).kind == ValueKind::Select && select_of(v).merged; }
-  /// Of two values of kind Select, the same but for their operands.
-  std::vector<ExprId> all_operands(const Expr& whole) const;
-  bool same_select(ValueId a, ValueId b);
-  /// `a and b` and `not a or not b`, of one `a`?
-  bool negated_select(ValueId a, ValueId b);
-  /// Is the test `a` true where `b` is false, by the same operations in the same order?
-  bool opposite_tests(ExprId a, ExprId b);
-  void replace_by(ValueId parameter, ValueId v) {
-    forward[parameter.index] = v;
-    forwarded_since_count = true;
-  }
-  ValueId resolve(ValueId v) { return v && forward[v.index] ? end_of_forwards(v) : v; }
+  /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the
+  /// block's operations is the caller's.
+  ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
   /// Does it nest deeper than the parser takes?
   bool is_deep(ExprId e) { return nesting(e) / kBracket > lifted.traits.brackets; }
   /// How deep an expression's operands nest: those that may be printed in brackets count
@@ -224,6 +254,86 @@ class Structurer {
       tree.nesting = nesting_by_operands(tree, 0, 1);
     return tree.nesting != 0 ? tree.nesting : nesting_of_tree(e);
   }
+
+  // ---- copies of code
+  bool same_const(ConstId a, ConstId b) const;
+  bool same_tree(ExprId a, ExprId b);
+  /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be
+  /// one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and
+  /// stand apart in a copy of the same code.
+  static std::uint32_t columns_of_copies(const Value& value) {
+    return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns;
+  }
+  /// The same operation, whatever its operands are.
+  bool same_operation(const Value& a, const Value& b) const;
+  /// The same operation of one place in the source, whatever its operands are: two copies that the
+  /// compiler made.
+  bool copied_operation(const Value& a, const Value& b) const {
+    // A call with many keywords adds each to a dict, at the place of the keyword's value.
+    return (a.op == Op::MAP_ADD ||
+            (a.line == b.line && columns_of_copies(a) == columns_of_copies(b))) &&
+           same_operation(a, b);
+  }
+  /// Of two values of kind Select, the same but for their operands.
+  bool same_select(ValueId a, ValueId b);
+  /// `a and b` and `not a or not b`, of one `a`?
+  bool negated_select(ValueId a, ValueId b);
+  /// Is the test `a` true where `b` is false, by the same operations in the same order?
+  bool opposite_tests(ExprId a, ExprId b);
+
+  // ---- counts
+  void add_edge_uses(const Edge& edge, int delta);
+  void count_uses();
+  void count_preds();
+  /// Both.
+  void recount();
+  bool counted() const { return changes == counted_at_; }
+
+  // ---- control flow
+  std::uint32_t first_offset(BlockId b) const;
+  bool is_ancestor(RegionId outer,
+                   RegionId inner) const;  // outer == inner counts; none is everybody's ancestor
+  std::vector<BlockId> reverse_postorder_blocks();
+  /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its
+  /// nodes are.
+  bool any_edge_back() const;
+  std::vector<std::uint8_t> reached(bool with_exceptions) const;
+  /// Only raises AssertionError, as a failed `assert` does.
+  bool fails_assertion(BlockId b);
+  /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
+  bool can_merge(BlockId a) const;
+  void merge(BlockId a);
+  /// True where one of the two changed anything.
+  bool tidy_jumps();
+  bool thread_empty_blocks();
+  bool merge_straight_lines();
+  /// How many operations at the end of a block make up its condition; 0 when the block ends in
+  /// none.
+  std::size_t test_length(BlockId b);
+  /// The last `length` operations of block `b` and its branch as a block of their own; `b` itself
+  /// when there is nothing before them.
+  BlockId split_test(BlockId b, std::size_t length);
+  /// What block `b` does from operation `from` on, and its end, as a block of their own.
+  BlockId split_off(BlockId b, std::size_t from);
+
+ private:
+  static constexpr std::uint32_t kBracket = 16;
+  static constexpr std::size_t kLongDisplay = 32;
+  struct Nested {
+    std::size_t size;
+    std::uint32_t deepest;
+  };
+
+  std::vector<ValueId> forward_;  // parameter -> the value that replaced it, see replace_by
+  bool forwarded_since_count_ = false;
+  std::uint32_t counted_at_ = UINT32_MAX;  // the changes at the end of the last recount()
+  FlatMap<ValueFacts> facts_;              // by value
+  std::unordered_map<const ExprId*, Nested>
+      displays_;  // by their items: what nesting() found of so many
+
+  void forget_layout();  // see StructureOptions::layout_tells
+  ValueId end_of_forwards(ValueId v);
+  std::vector<ExprId> all_operands(const Expr& whole) const;
   std::uint32_t nesting_of_tree(ExprId e);
   /// Of a node with its operands from `first` on; 0 where it is not known of one of them.
   std::uint16_t nesting_by_operands(const Expr& tree, std::size_t first,
@@ -251,126 +361,6 @@ class Structurer {
     }
     return static_cast<std::uint16_t>(std::min<std::uint32_t>(deepest, UINT16_MAX));
   }
-  static constexpr std::uint32_t kBracket = 16;
-  static constexpr std::size_t kLongDisplay = 32;
-  std::uint32_t first_expr, first_stmt;  // what is made here has these ids or later ones
-  struct Nested {
-    std::size_t size;
-    std::uint32_t deepest;
-  };
-  std::unordered_map<const ExprId*, Nested>
-      displays;  // by their items: what nesting() found of so many
-  bool is_op(ValueId v, Op op) const {
-    return v && at(v).kind == ValueKind::Operation && at(v).op == op;
-  }
-  bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
-  /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
-  bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
-  /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be
-  /// one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and
-  /// stand apart in a copy of the same code.
-  static std::uint32_t columns_of_copies(const Value& value) {
-    return value.op == Op::LOAD_FAST || value.op == Op::STORE_FAST ? 0 : value.columns;
-  }
-  Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
-  /// The same operation, whatever its operands are.
-  bool same_operation(const Value& a, const Value& b) const;
-  /// The same operation of one place in the source, whatever its operands are: two copies that the
-  /// compiler made.
-  bool copied_operation(const Value& a, const Value& b) const {
-    // A call with many keywords adds each to a dict, at the place of the keyword's value.
-    return (a.op == Op::MAP_ADD ||
-            (a.line == b.line && columns_of_copies(a) == columns_of_copies(b))) &&
-           same_operation(a, b);
-  }
-  ValueId add_value(const Value& value);
-  /// A Select in `block` on `operand`, in the place of `replaced`; where it stands among the
-  /// block's operations is the caller's.
-  ValueId add_select(const Select& select, BlockId block, ValueId operand, ValueId replaced);
-  StrId temporary_for(ValueId v);
-  /// Takes back the names of named_values[kept …], when nothing that uses them is kept; `count` is
-  /// what `temporaries` was then.
-  void forget_temporaries(std::size_t kept, std::uint32_t count);
-  std::vector<ValueId> results_of(ValueId op) const;
-  void count_uses();
-  void count_preds();
-  /// Both.
-  void recount();
-  bool counted() const { return changes == counted_at; }
-  void add_edge_uses(const Edge& edge, int delta);
-  /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
-  bool can_merge(BlockId a) const;
-  void merge(BlockId a);
-  std::uint32_t first_offset(BlockId b) const;
-  /// True where one of the two changed anything.
-  bool tidy_jumps();
-  bool thread_empty_blocks();
-  bool merge_straight_lines();
-  bool is_ancestor(RegionId outer,
-                   RegionId inner) const;  // outer == inner counts; none is everybody's ancestor
-  std::vector<BlockId> reverse_postorder_blocks();
-  /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its
-  /// nodes are.
-  bool any_edge_back() const;
-  bool same_const(ConstId a, ConstId b) const;
-  bool same_tree(ExprId a, ExprId b);
-  std::size_t test_length(BlockId b);
-  bool same_tests(BlockId a, BlockId b, std::size_t length);
-  BlockId split_test(BlockId b, std::size_t length);
-  /// What block `b` does from operation `from` on, and its end, as a block of their own.
-  BlockId split_off(BlockId b, std::size_t from);
-  void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
-  ValueId end_of_forwards(ValueId v);
-  void forget_layout();  // see StructureOptions::layout_tells
-
-  // ---- steps
-  void fold_expressions(
-      const std::vector<std::uint8_t>* only = nullptr);  // fold.cpp; `only`: the marked blocks
-  void fold_exception_types();                           // fold.cpp
-  void fold_async_for();                                 // loops.cpp
-  void read_threaded_tests();
-  bool drop_builtin_shortcuts();  // structure.cpp
-  void join_module_ends();        // structure.cpp
-  void split_at_breaks();         // structure.cpp
-  void split_at_iterators();      // structure.cpp
-  void drop_constant_params();    // structure.cpp
-  void return_at_once();          // structure.cpp
-  /// Not a module or a class, which no statement ends.
-  bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
-  /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
-  bool falls_known() const { return !lifted.traits.source_order && !options.made_by_dynamo; }
-  bool same_exit(BlockId a, BlockId b);
-  bool written_apart(BlockId a, BlockId b);
-  bool is_written_return(const Node& node) const;
-  bool fails_assertion(BlockId b);
-  std::size_t class_epilogue(const Node& node) const;
-  void drop_unread_params();  // loops.cpp
-  bool join_ends_of_parameters();
-  void join_dropped_values();  // loops.cpp
-  ValueId end_of_parameter(BlockId block, BlockId m);
-  bool join_equal_ends();  // loops.cpp
-  bool join_returns_behind_regions();
-  void join_before_ends(const std::vector<BlockId>& into,
-                        const std::vector<std::uint8_t>& reached_normally);
-  std::vector<std::uint8_t> reached(bool with_exceptions) const;
-  bool same_operations(BlockId a, BlockId b, std::size_t length);
-  bool same_store(BlockId a, BlockId b);
-  void join_copies_behind_cleanups();  // loops.cpp
-  void join_exit_copies();             // loops.cpp
-  void join_loop_tests();              // loops.cpp
-  void fold_inlined_comprehensions();  // comprehensions.cpp
-  bool fold_bare_comprehensions(), fold_comprehensions_in_regions();
-  void recognise_matches();    // match.cpp
-  void classify_regions();     // regions.cpp
-  void strip_cleanups();       // cleanups.cpp
-  void mark_statement_ends();  // statement_ends.cpp
-  /// These throw Error where an operation that has an effect is in no statement, or in one that a
-  /// jump hides, or where a value was lost on the way: an expression has a hole, or reads a
-  /// temporary that nothing assigns (check.cpp).
-  void check_effects();
-  void check_temporaries();
-  /// Statements of the nodes reachable from `from`, which lies in `base`, up to `stop` (emit.cpp).
-  std::span<StmtId> emit(BlockId from, RegionId base, BlockId stop);
 };
 
 }  // namespace depyf

@@ -14,6 +14,7 @@
 
 #include "opcode/op_set.h"
 #include "structure/operations.h"
+#include "structure/steps.h"
 
 namespace depyf::match {
 
@@ -480,8 +481,8 @@ void Matcher::apply(const std::vector<Found>& cases, ValueId subject, BlockId he
 
 namespace depyf {
 
-void Structurer::recognise_matches() {
-  if (!lifted.traits.source_order) match::Matcher(*this).run();  // 3.10+
+void recognise_matches(StructureGraph& s) {
+  if (!s.lifted.traits.source_order) match::Matcher(s).run();  // 3.10+
 }
 
 }  // namespace depyf

@@ -65,7 +65,7 @@ struct Found {
 
 class Matcher {
  public:
-  explicit Matcher(Structurer& s) : s_(s) {}
+  explicit Matcher(StructureGraph& s) : s_(s) {}
   void run();
 
  private:
@@ -82,8 +82,8 @@ class Matcher {
   }
   /// Of the blocks that cases lead to.
   void drop_dead_params();
-  /// As Structurer::resolve; a parameter of a block that one test leads to is what the test hands
-  /// over.
+  /// As StructureGraph::resolve; a parameter of a block that one test leads to is what the test
+  /// hands over.
   ValueId resolve(ValueId v) {
     for (v = s_.resolve(v); v && v.index < alias_.size() && alias_[v.index];
          v = s_.resolve(alias_[v.index])) {
@@ -267,7 +267,7 @@ class Matcher {
   /// The tests at the end of a block, of another statement, are at the end of `to` now.
   void move_tree(BlockId from, BlockId to);
   void apply(const std::vector<Found>& cases, ValueId subject, BlockId head);
-  Structurer& s_;
+  StructureGraph& s_;
   std::vector<Tree> trees_;
   std::vector<std::uint32_t> tree_of_;  // by block: the tree that begins there
   std::vector<BlockId> order_;          // in reverse postorder, and blocks made here

@@ -5,6 +5,7 @@
 #include "flow/dominators.h"
 #include "structure/dispatch.h"
 #include "structure/graph.h"
+#include "structure/steps.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -432,10 +433,10 @@ DispatchedPart dispatch(Lifted lifted, const Extent& extent, BlockId entry, Ast&
     if (extent.regions[r] && lifted.regions[r].parent == around)
       lifted.regions[r].parent = RegionId();
   lifted.entry = entry;
-  Structurer s(lifted, ast, options);
-  s.temporaries = temporaries;
+  StructureGraph s(lifted, ast, options);
+  s.temporaries.count = temporaries;
   DispatchedPart out = dispatch_part(s, exits);
-  temporaries = s.temporaries;
+  temporaries = s.temporaries.count;
   return out;
 }
 
@@ -455,7 +456,7 @@ void drop_regions(Lifted& lifted, const std::vector<std::uint8_t>& dropped) {
 }
 
 /// Behind the part's statements: to the exit that control took.
-void leave(Structurer& s, BlockId entry, ValueId part, const std::vector<BlockId>& exits,
+void leave(StructureGraph& s, BlockId entry, ValueId part, const std::vector<BlockId>& exits,
            const DispatchedPart& loop) {
   s.ast[loop.statements.back()].origin = s.origin(part);
   Node blank = s[entry];
@@ -574,9 +575,9 @@ void structure_around(std::span<const Part> parts, const std::function<Lifted()>
     for (std::size_t r = 0; r < dropped.size(); ++r) dropped[r] |= extents[i].regions[r];
   }
   drop_regions(lifted, dropped);
-  Structurer s(lifted, ast, options);
-  s.temporaries = temporaries;
-  s.made_temporaries = true;
+  StructureGraph s(lifted, ast, options);
+  s.temporaries.count = temporaries;
+  s.temporaries.made = true;
   s.first_expr = first_expr;
   s.first_stmt = first_stmt;
   ast.bodies[lifted.code.index].first_expr = first_expr;
@@ -584,7 +585,7 @@ void structure_around(std::span<const Part> parts, const std::function<Lifted()>
   for (DispatchedPart& loop : loops) s.parts.push_back(loop.statements);
   for (std::size_t i = 0; i < parts.size(); ++i)
     leave(s, parts[i].entry, values[i], extents[i].exits, loops[i]);
-  s.run();
+  make_statements(s);
   s.diagnose(5, 0, reason);
 }
 

@@ -1,5 +1,6 @@
 // What statement each handler region is.
 #include "structure/regions.h"
+#include "structure/steps.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -119,33 +120,33 @@ void Regions::classify(RegionId r) {
                                                                           : RegionKind::Finally;
 }
 
-void Structurer::classify_regions() {
-  Regions regions_step(*this);
+void classify_regions(StructureGraph& s) {
+  Regions regions_step(s);
   regions_step.erase_implicit();
   regions_step.leave_empty_entries();
   regions_step.sweep();
-  fold_exception_types();
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind != RegionKind::Erased)
+  fold_exception_types(s);
+  for (std::size_t i = 0; i < s.regions.size(); ++i)
+    if (s.regions[i].kind != RegionKind::Erased)
       regions_step.recognise_star(RegionId(static_cast<std::uint32_t>(i)));
-  if (std::any_of(regions.begin(), regions.end(),
+  if (std::any_of(s.regions.begin(), s.regions.end(),
                   [](const StructRegion& region) { return region.is_star(); }))
     regions_step.sweep();
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind == RegionKind::Unclassified)
+  for (std::size_t i = 0; i < s.regions.size(); ++i)
+    if (s.regions[i].kind == RegionKind::Unclassified)
       regions_step.classify(RegionId(static_cast<std::uint32_t>(i)));
-  for (std::size_t i = 0; i < regions.size(); ++i)
-    if (regions[i].kind == RegionKind::Finally)
-      regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
+  for (std::size_t i = 0; i < s.regions.size(); ++i)
+    if (s.regions[i].kind == RegionKind::Finally)
+      s.regions[i].unbinds = regions_step.unbinds_name(RegionId(static_cast<std::uint32_t>(i)));
   regions_step.scope_handlers();
-  for (Node& node : nodes)
+  for (Node& node : s.nodes)
     if (node.alive)
       std::erase_if(node.body, [&](ValueId v) {
-        return is_op(v, Op::POP_EXCEPT) ||
-               (is_op(v, Op::POP_TOP) &&
-                at(resolve(at(v).operands[0])).kind == ValueKind::Exception);
+        return s.is_op(v, Op::POP_EXCEPT) ||
+               (s.is_op(v, Op::POP_TOP) &&
+                s.at(s.resolve(s.at(v).operands[0])).kind == ValueKind::Exception);
       });
-  recount();
+  s.recount();
 }
 
 }  // namespace depyf

@@ -14,7 +14,7 @@ namespace depyf {
 
 class Regions {
  public:
-  explicit Regions(Structurer& s) : s_(s) {}
+  explicit Regions(StructureGraph& s) : s_(s) {}
   void erase(RegionId r);
   /// Regions that only restore the interpreter's exception state: their handler pops it and raises
   /// again.
@@ -123,7 +123,7 @@ class Regions {
   void tidy();
   /// Where each region's own blocks and each context manager's exit calls are.
   void index();
-  Structurer& s_;
+  StructureGraph& s_;
   std::vector<std::vector<RegionId>> children_;  // of each region
   std::vector<std::vector<BlockId>> protected_;  // of each region, without its children
   std::unordered_map<std::uint32_t, std::vector<BlockId>>

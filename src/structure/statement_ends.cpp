@@ -4,14 +4,15 @@
 #include <unordered_map>
 
 #include "structure/graph.h"
+#include "structure/steps.h"
 
 namespace depyf {
 
 namespace {
 
-class StatementEnds {
+class StatementEndFinder {
  public:
-  explicit StatementEnds(Structurer& s)
+  explicit StatementEndFinder(StructureGraph& s)
       : s_(s), places_(s.module[s.lifted.code].code.size() / 2 + 1), entered_(s.regions.size()) {
     index_offsets();
     find_entries();
@@ -21,7 +22,7 @@ class StatementEnds {
     for (const ElseSpan& span : s_.lifted.elses) {
       const BlockId begin = alone_at(span.begin);
       if (!begin) continue;
-      BlockId& behind = s_.elses[span.begin];
+      BlockId& behind = s_.ends.of_elses[span.begin];
       behind = alone_at(span.end);
       if (!behind && begin_at(span.end).empty() && is_known(span.end))
         behind = find(span.end, s_.nodes[begin.index].region);
@@ -30,16 +31,16 @@ class StatementEnds {
 
   void mark_regions() {
     const std::vector<Region>& regions = s_.lifted.regions;
-    s_.ends_behind.assign(s_.regions.size(), BlockId());
+    s_.ends.of_regions.assign(s_.regions.size(), BlockId());
     for (std::uint32_t r = 0; r < regions.size(); ++r)
       if (regions[r].after != kNoOffset &&
           (s_.regions[r].kind == RegionKind::Except || s_.regions[r].kind == RegionKind::Finally))
-        s_.ends_behind[r] = find(regions[r].after, s_.regions[r].parent);
+        s_.ends.of_regions[r] = find(regions[r].after, s_.regions[r].parent);
   }
 
   void mark_loops() {
     const std::vector<LoopSpan>& loops = s_.lifted.loops;
-    s_.loops_behind.assign(loops.size(), BlockId());
+    s_.ends.of_loops.assign(loops.size(), BlockId());
     for (std::size_t i = 0; i < loops.size(); ++i) {
       if (loops[i].after == kNoOffset) continue;
       RegionId around;
@@ -54,7 +55,7 @@ class StatementEnds {
         if (!begin) continue;
         around = s_.nodes[begin.index].region;
       }
-      s_.loops_behind[i] = find(loops[i].after, around);
+      s_.ends.of_loops[i] = find(loops[i].after, around);
     }
   }
 
@@ -174,7 +175,7 @@ class StatementEnds {
     return made;
   }
 
-  Structurer& s_;
+  StructureGraph& s_;
   std::vector<Begin> begins_;     // of blocks, sorted
   std::vector<Place> places_;     // by offset: where its code is
   std::vector<BlockId> entered_;  // by region
@@ -185,15 +186,15 @@ class StatementEnds {
 
 }  // namespace
 
-void Structurer::mark_statement_ends() {
-  const bool regions_tell = std::any_of(lifted.regions.begin(), lifted.regions.end(),
+void mark_statement_ends(StructureGraph& s) {
+  const bool regions_tell = std::any_of(s.lifted.regions.begin(), s.lifted.regions.end(),
                                         [](const Region& r) { return r.after != kNoOffset; });
-  const bool loops_tell = std::any_of(lifted.loops.begin(), lifted.loops.end(),
+  const bool loops_tell = std::any_of(s.lifted.loops.begin(), s.lifted.loops.end(),
                                       [](const LoopSpan& l) { return l.after != kNoOffset; });
-  if (!regions_tell && !loops_tell && lifted.elses.empty()) return;
-  if (!counted())
-    recount();  // which takes away what would stand before a statement and does nothing
-  StatementEnds ends(*this);
+  if (!regions_tell && !loops_tell && s.lifted.elses.empty()) return;
+  if (!s.counted())
+    s.recount();  // which takes away what would stand before a statement and does nothing
+  StatementEndFinder ends(s);
   ends.mark_elses();
   ends.mark_regions();
   ends.mark_loops();

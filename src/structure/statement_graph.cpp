@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "structure/copies.h"
 #include "structure/statement_graph.h"
 #include "support/error.h"
 
@@ -408,7 +409,7 @@ bool StatementGraph::const_return(std::uint32_t n) const {
 
 bool StatementGraph::is_written_return(std::uint32_t from, std::uint32_t t) const {
   const Node &node = s_.nodes[t], &before = s_.nodes[from];
-  if (node.term_columns != 0) return s_.is_written_return(node);
+  if (node.term_columns != 0) return depyf::is_written_return(s_, node);
   return before.term == TermKind::Branch && before.match == kNone && before.term_line > 0 &&
          node.term_line > before.term_line && !node.behind_copy;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "flow/dominators.h"
+#include "structure/copies.h"
 #include "structure/graph.h"
 #include "support/flat_map.h"
 #include "support/small_vector.h"
@@ -17,7 +18,7 @@ namespace depyf {
 
 class StatementGraph {
  public:
-  StatementGraph(Structurer& s, BlockId entry, RegionId base, BlockId stop)
+  StatementGraph(StructureGraph& s, BlockId entry, RegionId base, BlockId stop)
       : s_(s),
         entry_(entry),
         stop_(stop),
@@ -258,7 +259,7 @@ class StatementGraph {
   std::uint64_t rank(std::uint32_t t, const LoopShape& shape) const;
   /// One node, or two copies of one end.
   bool same_end(std::uint32_t a, std::uint32_t b) {
-    return a == b || (is_block(a) && is_block(b) && s_.same_exit(BlockId(a), BlockId(b)));
+    return a == b || (is_block(a) && is_block(b) && same_exit(s_, BlockId(a), BlockId(b)));
   }
   /// Where control continues when the exit function of a `with` swallows the exception, or when the
   /// clauses of `except*` took all of it; none for other statements.
@@ -305,7 +306,7 @@ class StatementGraph {
   void find_next(RegionId r, const Context& ctx, TryShape& shape);
 
  protected:
-  Structurer& s_;
+  StructureGraph& s_;
   const BlockId entry_, stop_;
   const RegionId base_;
   const std::uint32_t blocks_, regions_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "structure/copies.h"
 #include "structure/statement_graph.h"
 #include "support/error.h"
 
@@ -220,16 +221,16 @@ bool StatementGraph::else_stands_before(std::uint32_t h, std::uint32_t exit,
 }
 
 void StatementGraph::find_phantoms() {
-  if (entry_ != s_.entry || s_.ends_behind.empty()) return;
+  if (entry_ != s_.entry || s_.ends.of_regions.empty()) return;
   std::vector<std::vector<std::uint32_t>> exits(regions_);
   for (const Exit& exit : exits_) exits[exit.region.index].push_back(exit.to);
   phantom_.assign(regions_, kNone);
   for (std::uint32_t r = 0; r < regions_; ++r) {
     const StructRegion& region = s_.regions[r];
-    if (!s_.ends_behind[r] ||
+    if (!s_.ends.of_regions[r] ||
         (region.kind != RegionKind::Except && region.kind != RegionKind::Finally))
       continue;
-    const std::uint32_t t = past_empty(region.parent, s_.ends_behind[r]);
+    const std::uint32_t t = past_empty(region.parent, s_.ends.of_regions[r]);
     phantom_[r] = t;
     if (std::find(exits[r].begin(), exits[r].end(), t) != exits[r].end()) continue;
     add_way(try_node(RegionId(r)), t);
@@ -237,15 +238,15 @@ void StatementGraph::find_phantoms() {
 }
 
 void StatementGraph::find_elses() {
-  if (s_.elses.empty() || entry_ != s_.entry) return;
+  if (s_.ends.of_elses.empty() || entry_ != s_.entry) return;
   else_of_.assign(blocks_, -1);
   for (std::uint32_t b = 0; b < blocks_; ++b) {
     const Node& node = s_.nodes[b];
     if (!node.alive || node.term != TermKind::Branch || node.match != kNone) continue;
     for (int k = 0; k < 2; ++k) {
       const std::uint32_t o = target(BlockId(b), k);
-      const auto written = s_.elses.find(place(o));
-      if (written == s_.elses.end() || !s_.is_ancestor(node.region, region_of(o))) continue;
+      const auto written = s_.ends.of_elses.find(place(o));
+      if (written == s_.ends.of_elses.end() || !s_.is_ancestor(node.region, region_of(o))) continue;
       const std::uint32_t t = written->second ? wrapped(node.region, written->second) : kNone;
       if (t != kNone && place(t) > node.term_offset && place(t) < place(o))
         continue;  // the end of a loop in the body
@@ -285,8 +286,8 @@ void StatementGraph::find_loop_ends(std::vector<LoopPlace>& loops) {
     if (around.size() > inner) {
       const std::size_t span = around[around.size() - 1 - inner];
       loop_end_[loop.node] = std::max(loop_end_[loop.node], spans[span].end);
-      if (whole && span < s_.loops_behind.size() && s_.loops_behind[span]) {
-        const std::uint32_t behind = past_empty(region_of(loop.node), s_.loops_behind[span]);
+      if (whole && span < s_.ends.of_loops.size() && s_.ends.of_loops[span]) {
+        const std::uint32_t behind = past_empty(region_of(loop.node), s_.ends.of_loops[span]);
         // back to a loop, or ahead
         const bool leads_there = place(behind) > loop.begin || loop_end_[behind] != 0 ||
                                  (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);

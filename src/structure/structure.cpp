@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "structure/check.h"
+#include "structure/copies.h"
 #include "structure/graph.h"
 #include "structure/steps.h"
 #include "support/error.h"
@@ -12,61 +13,66 @@
 namespace depyf {
 
 /// A module or class body has no `return`: every way to its end is one way.
-void Structurer::join_module_ends() {
-  const CodeObject& code = module[lifted.code];
+void join_module_ends(StructureGraph& s) {
+  const CodeObject& code = s.module[s.lifted.code];
   if (code.flags & kOptimized) return;
   BlockId end;
-  const std::size_t count = nodes.size();
+  const std::size_t count = s.nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
-    Node& node = nodes[i];
-    if (!node.alive || node.term != TermKind::Return || !is_const(resolve(node.value))) continue;
-    if (module[ConstId(at(resolve(node.value)).arg)].kind != ConstKind::None) continue;
-    if (class_epilogue(node) < node.body.size()) continue;  // joined already
+    Node& node = s.nodes[i];
+    if (!node.alive || node.term != TermKind::Return || !s.is_const(s.resolve(node.value)))
+      continue;
+    if (s.module[ConstId(s.at(s.resolve(node.value)).arg)].kind != ConstKind::None) continue;
+    if (class_epilogue(s, node) < node.body.size()) continue;  // joined already
     if (!end) {
       Node last;
       last.term = TermKind::Return;
-      end = BlockId(static_cast<std::uint32_t>(nodes.size()));
-      Value none = at(resolve(node.value));
+      end = BlockId(static_cast<std::uint32_t>(s.nodes.size()));
+      Value none = s.at(s.resolve(node.value));
       none.block = end;
-      last.value = add_value(none);
+      last.value = s.add_value(none);
       last.body.push_back(last.value);
       last.term_offset = node.term_offset;
       last.term_line = node.term_line;
       last.term_columns = node.term_columns;
-      nodes.push_back(last);
+      s.nodes.push_back(last);
     }
-    nodes[i].jump_to(end);
+    s.nodes[i].jump_to(end);
   }
   const bool loops =
-      any_edge_back() || std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+      s.any_edge_back() || std::any_of(s.nodes.begin(), s.nodes.end(), [](const Node& node) {
         return node.alive && node.term == TermKind::ForIter;
       });
   // Behind a loop the end stays apart from the last statement, which may be one of the loop.
   BlockId last = end;
   for (std::size_t i = 0; i < count && loops; ++i) {
-    const std::size_t epilogue = class_epilogue(nodes[i]);
-    if (nodes[i].alive && nodes[i].term == TermKind::Return && epilogue < nodes[i].body.size())
-      last = split_test(BlockId(static_cast<std::uint32_t>(i)), nodes[i].body.size() - epilogue);
+    const std::size_t epilogue = class_epilogue(s, s.nodes[i]);
+    if (s.nodes[i].alive && s.nodes[i].term == TermKind::Return &&
+        epilogue < s.nodes[i].body.size())
+      last =
+          s.split_test(BlockId(static_cast<std::uint32_t>(i)), s.nodes[i].body.size() - epilogue);
   }
-  if (loops) body_end = last;
+  if (loops) s.body_end = last;
   if (!last) return;
-  recount();
-  tidy_jumps();
+  s.recount();
+  s.tidy_jumps();
 }
+
+namespace {
 
 /// 3.14 takes a test out of its region where its jump was threaded, as that of `a` in `(a and b)
 /// and c`: decode() marks its TO_BOOL. It becomes a plain test again, and what it tells is kept.
-void Structurer::read_threaded_tests() {
-  for (Node& node : nodes) {
+void read_threaded_tests(StructureGraph& s) {
+  for (Node& node : s.nodes) {
     if (!node.alive || node.term != TermKind::Branch || node.body.empty()) continue;
     const ValueId test = node.body.back();
     const auto hands_over = [&](const Edge& edge) {
       return std::find(edge.args.begin(), edge.args.end(), test) != edge.args.end();
     };
-    if (test != resolve(node.value) || !is_op(test, Op::TO_BOOL) || at(test).aux == 0 ||
+    if (test != s.resolve(node.value) || !s.is_op(test, Op::TO_BOOL) || s.at(test).aux == 0 ||
         hands_over(node.edges[0]) || hands_over(node.edges[1]))
       continue;
-    node.value = resolve(at(test).operands[0]);
+    node.value = s.resolve(s.at(test).operands[0]);
     node.body.pop_back();
     node.threaded = true;
   }
@@ -74,13 +80,13 @@ void Structurer::read_threaded_tests() {
 
 /// 3.14+ compiles `any(… for …)`, `all`, `tuple`, `list` and `set` of a generator expression to a
 /// test whether the name is the builtin and a loop in place of the call. The call says it all.
-bool Structurer::drop_builtin_shortcuts() {
+bool drop_builtin_shortcuts(StructureGraph& s) {
   bool any = false;
-  for (Node& node : nodes) {
-    if (!node.alive || node.term != TermKind::Branch || !is_op(node.value, Op::IS)) continue;
-    const ValueId right = resolve(at(node.value).operands[1]);
-    if (!is_op(right, Op::LOAD_COMMON)) continue;
-    const CommonConstant which = static_cast<CommonConstant>(at(right).arg);
+  for (Node& node : s.nodes) {
+    if (!node.alive || node.term != TermKind::Branch || !s.is_op(node.value, Op::IS)) continue;
+    const ValueId right = s.resolve(s.at(node.value).operands[1]);
+    if (!s.is_op(right, Op::LOAD_COMMON)) continue;
+    const CommonConstant which = static_cast<CommonConstant>(s.at(right).arg);
     if (which != CommonConstant::BuiltinAll && which != CommonConstant::BuiltinAny &&
         which != CommonConstant::BuiltinTuple && which != CommonConstant::BuiltinList &&
         which != CommonConstant::BuiltinSet)
@@ -95,139 +101,137 @@ bool Structurer::drop_builtin_shortcuts() {
 
 /// `break` drops the loop's iterator. What comes before it in its block is in the loop, what comes
 /// after it, unless it only returns, after the loop.
-void Structurer::split_at_breaks() {
-  if (std::none_of(nodes.begin(), nodes.end(),
+void split_at_breaks(StructureGraph& s) {
+  if (std::none_of(s.nodes.begin(), s.nodes.end(),
                    [](const Node& node) { return node.alive && node.term == TermKind::ForIter; }))
     return;
-  std::vector<std::uint8_t> iterates(lifted.values.size(), 0);
-  for (const Node& node : nodes)
-    if (node.alive && node.term == TermKind::ForIter) iterates[resolve(node.value).index] = 1;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {  // what is split off is looked at too
-    if (!nodes[i].alive || nodes[i].match != UINT32_MAX) continue;
-    const std::vector<ValueId>& body = nodes[i].body;
+  std::vector<std::uint8_t> iterates(s.lifted.values.size(), 0);
+  for (const Node& node : s.nodes)
+    if (node.alive && node.term == TermKind::ForIter) iterates[s.resolve(node.value).index] = 1;
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {  // what is split off is looked at too
+    if (!s.nodes[i].alive || s.nodes[i].match != UINT32_MAX) continue;
+    const std::vector<ValueId>& body = s.nodes[i].body;
     const auto drops_iterator = [&](ValueId v) {
-      return is_op(v, Op::POP_TOP) && iterates[resolve(at(v).operands[0]).index];
+      return s.is_op(v, Op::POP_TOP) && iterates[s.resolve(s.at(v).operands[0]).index];
     };
     std::size_t drop = SIZE_MAX;
     bool before = false, after = false;
     for (std::size_t k = 0; k < body.size() && !after; ++k) {
       if (drops_iterator(body[k])) {
         if (before && drop == SIZE_MAX) drop = k;
-      } else if (!is_const(body[k])) {
+      } else if (!s.is_const(body[k])) {
         (drop != SIZE_MAX ? after : before) = true;
       }
     }
     if (!after) continue;
     const auto from_before = [&](ValueId v) {
       const auto end = body.begin() + static_cast<std::ptrdiff_t>(drop);
-      return v && !is_const(resolve(v)) && std::find(body.begin(), end, resolve(v)) != end;
+      return v && !s.is_const(s.resolve(v)) && std::find(body.begin(), end, s.resolve(v)) != end;
     };
-    bool carried = from_before(nodes[i].value);
+    bool carried = from_before(s.nodes[i].value);
     for (std::size_t k = drop + 1; k < body.size() && !carried; ++k)
-      for (ValueId operand : at(body[k]).operands) carried |= from_before(operand);
+      for (ValueId operand : s.at(body[k]).operands) carried |= from_before(operand);
     if (carried) continue;  // a value on the stack: no statement ends here
-    split_test(BlockId(static_cast<std::uint32_t>(i)), body.size() - drop);
+    s.split_test(BlockId(static_cast<std::uint32_t>(i)), body.size() - drop);
   }
 }
 
 /// A `for` without a back edge has its iterator made in its own block. Where that block is the
 /// header of an endless loop, it is not the `for`'s.
-void Structurer::split_at_iterators() {
-  const std::size_t count = nodes.size();
+void split_at_iterators(StructureGraph& s) {
+  const std::size_t count = s.nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const Node& node = nodes[i];
+    const Node& node = s.nodes[i];
     if (!node.alive || node.term != TermKind::ForIter || node.match != UINT32_MAX) continue;
-    if (!std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return is_quiet(v); }))
-      split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
+    if (!std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s.is_quiet(v); }))
+      s.split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
   }
 }
 
 /// A block's parameter that every way in hands the same constant is that constant: up to 3.8 the
 /// value that `return` or `return 1` has on the stack on its way out of statements.
-void Structurer::drop_constant_params() {
+void drop_constant_params(StructureGraph& s) {
   struct Way {
     std::uint32_t node;
     int k;
   };
-  std::vector<std::vector<Way>> ways(nodes.size());
-  for (std::uint32_t i = 0; i < nodes.size(); ++i)
-    for (int k = 0; nodes[i].alive && k < nodes[i].edge_count(); ++k)
-      if (!nodes[nodes[i].edges[k].to.index].params.empty())
-        ways[nodes[i].edges[k].to.index].push_back({i, k});
-  for (const StructRegion& region : regions)
+  std::vector<std::vector<Way>> ways(s.nodes.size());
+  for (std::uint32_t i = 0; i < s.nodes.size(); ++i)
+    for (int k = 0; s.nodes[i].alive && k < s.nodes[i].edge_count(); ++k)
+      if (!s.nodes[s.nodes[i].edges[k].to.index].params.empty())
+        ways[s.nodes[i].edges[k].to.index].push_back({i, k});
+  for (const StructRegion& region : s.regions)
     ways[region.handler.index].clear();  // exceptions lead there too
   bool any = false;
-  for (std::uint32_t b = 0; b < nodes.size(); ++b) {
-    if (!nodes[b].alive || ways[b].empty()) continue;
-    for (std::size_t p = nodes[b].params.size(); p > 0; --p) {
+  for (std::uint32_t b = 0; b < s.nodes.size(); ++b) {
+    if (!s.nodes[b].alive || ways[b].empty()) continue;
+    for (std::size_t p = s.nodes[b].params.size(); p > 0; --p) {
       ValueId constant;
       const bool equal = std::all_of(ways[b].begin(), ways[b].end(), [&](const Way& way) {
-        const std::span<ValueId> args = nodes[way.node].edges[way.k].args;
-        if (args.size() != nodes[b].params.size()) return false;
-        const ValueId v = resolve(args[p - 1]);
-        if (!is_const(v)) return false;
+        const std::span<ValueId> args = s.nodes[way.node].edges[way.k].args;
+        if (args.size() != s.nodes[b].params.size()) return false;
+        const ValueId v = s.resolve(args[p - 1]);
+        if (!s.is_const(v)) return false;
         if (!constant) constant = v;
-        return same_const(ConstId(at(constant).arg), ConstId(at(v).arg));
+        return s.same_const(ConstId(s.at(constant).arg), ConstId(s.at(v).arg));
       });
       if (!equal) continue;
       any = true;
-      Value here = at(constant);  // a value of this block, or else other blocks would read a
-                                  // temporary that not every way here assigns
+      Value here = s.at(constant);  // a value of this block, or else other blocks would read a
+                                    // temporary that not every way here assigns
       here.block = BlockId(b);
-      const ValueId loaded = add_value(here);
-      nodes[b].body.insert(nodes[b].body.begin(), loaded);
-      replace_by(nodes[b].params[p - 1], loaded);
-      nodes[b].params.erase(nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
+      const ValueId loaded = s.add_value(here);
+      s.nodes[b].body.insert(s.nodes[b].body.begin(), loaded);
+      s.replace_by(s.nodes[b].params[p - 1], loaded);
+      s.nodes[b].params.erase(s.nodes[b].params.begin() + static_cast<std::ptrdiff_t>(p - 1));
       for (const Way& way : ways[b]) {
-        std::vector<ValueId> args(nodes[way.node].edges[way.k].args.begin(),
-                                  nodes[way.node].edges[way.k].args.end());
+        std::vector<ValueId> args(s.nodes[way.node].edges[way.k].args.begin(),
+                                  s.nodes[way.node].edges[way.k].args.end());
         args.erase(args.begin() + static_cast<std::ptrdiff_t>(p - 1));
-        nodes[way.node].edges[way.k].args = lifted.arena.copy(args);
+        s.nodes[way.node].edges[way.k].args = s.lifted.arena.copy(args);
       }
     }
   }
-  if (any) count_uses();
+  if (any) s.count_uses();
 }
 
 /// A way out of statements that does nothing but drop what is on the stack, or load a constant, and
 /// then returns that is that return. From 3.10 on, where offsets do not tell, so is an end after
 /// them that drops a loop's iterator itself and is reached from one place.
-void Structurer::return_at_once() {
-  if (!is_function()) return;
-  const auto is_drop = [&](ValueId v) { return is_op(v, Op::POP_TOP); };
+void return_at_once(StructureGraph& s) {
+  if (!s.is_function()) return;
+  const auto is_drop = [&](ValueId v) { return s.is_op(v, Op::POP_TOP); };
   const auto only_drops = [&](const Node& n) {
-    return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return is_quiet(v); });
+    return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return s.is_quiet(v); });
   };
   const auto drops = [&](const Node& n) {
     return std::any_of(n.body.begin(), n.body.end(), is_drop);
   };
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Node& node = nodes[i];
+  for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+    const Node& node = s.nodes[i];
     if (!node.alive || node.term != TermKind::Jump || node.jump == JumpRole::Break ||
         node.match != UINT32_MAX)
       continue;
     const BlockId to = node.edges[0].to;
-    Node& end = nodes[to.index];
-    if (to == entry || end.region == node.region || end.pred_count != 1 ||
-        end.term != TermKind::Return || !end.params.empty() || !is_const(end.value) ||
+    Node& end = s.nodes[to.index];
+    if (to == s.entry || end.region == node.region || end.pred_count != 1 ||
+        end.term != TermKind::Return || !end.params.empty() || !s.is_const(end.value) ||
         !only_drops(end))
       continue;
     const bool has_value =
-        std::find(node.body.begin(), node.body.end(), resolve(end.value)) != node.body.end();
+        std::find(node.body.begin(), node.body.end(), s.resolve(end.value)) != node.body.end();
     if (only_drops(node) && (drops(node) || has_value)) {
-      merge(BlockId(static_cast<std::uint32_t>(i)));
-      nodes[i].in_place = true;
-    } else if (!lifted.traits.source_order && drops(end)) {
+      s.merge(BlockId(static_cast<std::uint32_t>(i)));
+      s.nodes[i].in_place = true;
+    } else if (!s.lifted.traits.source_order && drops(end)) {
       end.in_place = true;
     }
   }
 }
 
-namespace {
-
 /// What a run over the steps keeps besides the graph.
 struct Reshaping {
-  Structurer& s;
+  StructureGraph& s;
   std::uint32_t untidied = 0;  // the changes before tidy_jumps() first ran
 };
 
@@ -239,41 +243,41 @@ struct Step {
 constexpr Step kSteps[] = {
     {"regions",
      [](Reshaping& r) {  // exception-state bookkeeping goes first: it hides the real regions
-       if (r.s.lifted.traits.folds_displays) r.s.read_threaded_tests();
-       if (r.s.drop_builtin_shortcuts() || !r.s.regions.empty()) r.s.classify_regions();
+       if (r.s.lifted.traits.folds_displays) read_threaded_tests(r.s);
+       if (drop_builtin_shortcuts(r.s) || !r.s.regions.empty()) classify_regions(r.s);
      }},
     // while copies still stand alone
-    {"dropped-values", [](Reshaping& r) { r.s.join_dropped_values(); }},
-    {"exit-copies", [](Reshaping& r) { r.s.join_exit_copies(); }},
+    {"dropped-values", [](Reshaping& r) { join_dropped_values(r.s); }},
+    {"exit-copies", [](Reshaping& r) { join_exit_copies(r.s); }},
     {"jumps",
      [](Reshaping& r) {
        r.untidied = r.s.changes;
        r.s.tidy_jumps();
      }},
-    {"module-ends", [](Reshaping& r) { r.s.join_module_ends(); }},
+    {"module-ends", [](Reshaping& r) { join_module_ends(r.s); }},
     // before folding: the handler's remainder becomes ordinary code
-    {"async-for", [](Reshaping& r) { r.s.fold_async_for(); }},
+    {"async-for", [](Reshaping& r) { fold_async_for(r.s); }},
     // one may be the subject of a `match`
-    {"comprehensions", [](Reshaping& r) { r.s.fold_inlined_comprehensions(); }},
+    {"comprehensions", [](Reshaping& r) { fold_inlined_comprehensions(r.s); }},
     // before folding: a pattern's tests are no operands of `and`
-    {"matches", [](Reshaping& r) { r.s.recognise_matches(); }},
-    {"expressions", [](Reshaping& r) { r.s.fold_expressions(); }},
+    {"matches", [](Reshaping& r) { recognise_matches(r.s); }},
+    {"expressions", [](Reshaping& r) { fold_expressions(r.s); }},
     {"constant-parameters",
      [](Reshaping& r) {
-       if (!r.s.lifted.regions.empty()) r.s.drop_constant_params();
+       if (!r.s.lifted.regions.empty()) drop_constant_params(r.s);
      }},
     // compares copies of code, so expressions are folded on both sides
-    {"cleanups", [](Reshaping& r) { r.s.strip_cleanups(); }},
-    {"copies-behind-cleanups", [](Reshaping& r) { r.s.join_copies_behind_cleanups(); }},
+    {"cleanups", [](Reshaping& r) { strip_cleanups(r.s); }},
+    {"copies-behind-cleanups", [](Reshaping& r) { join_copies_behind_cleanups(r.s); }},
     // needs the loops' tests as one condition
-    {"loop-tests", [](Reshaping& r) { r.s.join_loop_tests(); }},
+    {"loop-tests", [](Reshaping& r) { join_loop_tests(r.s); }},
     {"jumps-again",
      [](Reshaping& r) {
        if (r.s.changes != r.untidied) r.s.tidy_jumps();
      }},
-    {"expressions-again", [](Reshaping& r) { r.s.fold_expressions(); }},
-    {"breaks", [](Reshaping& r) { r.s.split_at_breaks(); }},
-    {"iterators", [](Reshaping& r) { r.s.split_at_iterators(); }},
+    {"expressions-again", [](Reshaping& r) { fold_expressions(r.s); }},
+    {"breaks", [](Reshaping& r) { split_at_breaks(r.s); }},
+    {"iterators", [](Reshaping& r) { split_at_iterators(r.s); }},
 };
 
 void run_step(Reshaping& reshaping, const Step& step) {
@@ -284,7 +288,7 @@ void run_step(Reshaping& reshaping, const Step& step) {
 }
 
 /// The graph as `lifted.blocks`, without what the steps removed.
-void write_back(Structurer& s) {
+void write_back(StructureGraph& s) {
   std::vector<BlockId> number(s.nodes.size());
   std::uint32_t count = 0;
   for (std::size_t i = 0; i < s.nodes.size(); ++i)
@@ -337,7 +341,7 @@ void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
   const auto last = std::find_if(std::begin(kSteps), std::end(kSteps),
                                  [&](const Step& each) { return each.name == step; });
   if (last == std::end(kSteps)) throw Error("structure: no step is called " + std::string(step));
-  Structurer s(lifted, ast, options);
+  StructureGraph s(lifted, ast, options);
   if (s.regions.empty()) s.recount();
   Reshaping reshaping{s};
   if (s.nodes.size() > 1)
@@ -346,24 +350,23 @@ void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
   write_back(s);
 }
 
-void Structurer::reshape() {
-  Reshaping reshaping{*this};
-  for (const Step& step : kSteps) run_step(reshaping, step);
-}
-
-void Structurer::run() {
-  if (regions.empty()) recount();  // else classify_regions() does
-  if (nodes.size() > 1) reshape();
-  mark_statement_ends();
-  if (!counted()) recount();
-  if (nodes.size() > 1) return_at_once();
-  ast.bodies[lifted.code.index].stmts = emit(entry, RegionId(), BlockId());
-  check_effects();
-  check_temporaries();
+void make_statements(StructureGraph& s) {
+  if (s.regions.empty()) s.recount();  // else classify_regions() does
+  if (s.nodes.size() > 1) {
+    Reshaping reshaping{s};
+    for (const Step& step : kSteps) run_step(reshaping, step);
+  }
+  mark_statement_ends(s);
+  if (!s.counted()) s.recount();
+  if (s.nodes.size() > 1) return_at_once(s);
+  s.ast.bodies[s.lifted.code.index].stmts = emit_statements(s, s.entry, RegionId(), BlockId());
+  check_effects(s);
+  check_temporaries(s);
 }
 
 void structure(Lifted& lifted, Ast& ast, const StructureOptions& options) {
-  Structurer(lifted, ast, options).run();
+  StructureGraph s(lifted, ast, options);
+  make_statements(s);
 }
 
 }  // namespace depyf

@@ -7,6 +7,7 @@
 
 #include "graph_text.h"
 #include "structure/check.h"
+#include "structure/steps.h"
 
 namespace depyf {
 namespace {
@@ -169,7 +170,7 @@ class BetweenSteps : public testing::Test {
   Lifted lifted_ = graph_.lifted();
   Ast ast_;
   StructureOptions options_;
-  Structurer steps_{lifted_, with_module(), options_};
+  StructureGraph steps_{lifted_, with_module(), options_};
 
  private:
   Ast& with_module() {
@@ -180,7 +181,7 @@ class BetweenSteps : public testing::Test {
 
 TEST_F(BetweenSteps, EndsOfAModuleBecomeOne) {
   check_graph(steps_, "none");
-  steps_.join_module_ends();
+  join_module_ends(steps_);
   check_graph(steps_, "module-ends");
   EXPECT_EQ(
       std::count_if(steps_.nodes.begin(), steps_.nodes.end(),
