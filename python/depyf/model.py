@@ -437,7 +437,7 @@ class Function:
             return ""
         name = self.name if self.is_resume else entry.qualname or self.qualname
         if self.is_resume:
-            name = "%s, from line %d" % (self.qualname or self.name, self.firstlineno)
+            name = "%s, resumed after line %d" % (self.qualname or self.name, self.firstlineno)
         return "%s, through %s" % (name, self.through)
 
     def stem(self, qualname: str = "") -> str:

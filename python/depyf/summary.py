@@ -321,8 +321,9 @@ def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
         same = os.path.normpath(found["file"] or "") == os.path.normpath(where[0] or "")
         which = "line %d" % found["line"] if same else place(found["file"], found["line"])
         words = "because of %s: %s" % (which, words)
-    if cause["kind"] == "failure":
-        words = "%s: %s" % (cause["nodes"][0].title, words)
+    node = cause["nodes"][0]
+    if cause["kind"] == "failure" or cause["kind"] == "recompile" and node.is_resume:
+        words = "%s: %s" % (cause["nodes"][0].called, words)
     caller = (found["caller"] if kind != "recompile" else cause["nodes"][0].caller)[:2]
     if caller[1]:
         words = "(from %s) %s" % (place(caller[0], caller[1]), words)
@@ -366,10 +367,11 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
         if said["source"]:
             lines.append("    > " + shown(said["source"]))
         if said["caller"][1]:
-            lines.append(
-                "    called from your line %s: %s"
-                % (place(said["caller"][0], said["caller"][1], links), shown(said["caller"][2]))
-            )
+            file, line, code = said["caller"]
+            called = place(file, line, links), shown(code.strip())
+            lines.append("    called from your line %s: %s" % called)
+            if said["via"]:
+                lines.append("    " + shown(said["via"]))
         lines.extend("    " + _plain(text) for text in (why, then, explanation) if text)
         help_ = [*said["help"], *said["hints"], *filter(None, [said["url"]])]
         before = helped.setdefault(tuple(help_), head)
@@ -398,7 +400,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         elif node.reasons:
             first = node.reasons[0]
             about = first["row"], first["name"], first["kind"], tuple(first["help"])
-            groups.setdefault((node.place, node.title, about), []).append(node)
+            groups.setdefault((node.place, node.called, about), []).append(node)
     lines = []
     for group in groups.values():
         node = group[0]
@@ -407,7 +409,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
             "%s: %s compiled again %s[%s], %.2f s"
             % (
                 _node_place(node, links),
-                shown(node.title),
+                shown(node.called),
                 "" if len(group) == 1 else "%d times " % len(group),
                 ", ".join(ids[:_MOST_IDS] + ["…"] * (len(ids) > _MOST_IDS)),
                 sum(one.seconds for one in group),
@@ -432,7 +434,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
             "uncompiled"
             % (
                 _node_place(node, links),
-                shown(node.title),
+                shown(node.called),
                 node.entry["compile_id"],
                 _many(overview.compiled_times(nodes, node), "compile"),
             )

@@ -101,7 +101,7 @@ def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps
     assert target in ("#compile/1/0", "#compile/2/0")
     link.click()
     screen.until("location.hash === '%s' && !!document.querySelector('#view-title')" % target)
-    assert "what is left after line 15" in page.locator("#view > .head").inner_text()
+    assert "resumed after line 15" in page.locator("#view > .head").inner_text()
     page.get_by_text("called from 0/0").click()
     screen.until("document.querySelector('#view-title').textContent.includes('0/0')")
 

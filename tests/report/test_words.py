@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from depyf import summary
 from depyf.report import overview, words
 from depyf.trace.guard_text import state_in_words, state_of
 
@@ -527,3 +528,30 @@ def test_guards_that_took_long_are_told_with_what_can_be_done():
     assert "fewer compiles need fewer" in told(compiled(0), short)
     again = told(compiled(0), compiled(1, reasons=["0/0: tensor 'x' size mismatch"]))
     assert "0/0 has 1,200 guards" in again and "1 of these 2 would not be needed" in again
+
+
+def test_a_break_in_another_file_names_the_line_that_led_there():
+    stack = [
+        'File "/venv/bin/depyf", line 8, in <module>',
+        "  sys.exit(main())",
+        'File "/home/me/main.py", line 13, in <module>',
+        "  train(x)",
+        'File "/home/me/main.py", line 9, in train',
+        "  z = block(y)",
+        'File "/src/pytorch/torch/nn/modules/module.py", line 1789, in _call_impl',
+        "  return forward_call(*args, **kwargs)",
+        'File "/home/me/helper.py", line 8, in forward',
+        "  return log(x * 2)",
+        'File "/home/me/helper.py", line 4, in log',
+        "  print(x)",
+    ]
+    raw = {"reason": "A call", "location": "/home/me/helper.py:4", "user_stack": stack}
+    found = words.of_break(raw)
+    assert found["caller"] == ("/home/me/main.py", 9, "z = block(y)")
+    assert found["via"] == "reached by way of main.py:13, main.py:9, helper.py:8"
+    own = words.of_break(dict(raw, location="/home/me/main.py:9", user_stack=stack[:6]))
+    assert own["caller"] == ("", 0, "") and own["via"] == ""
+    entry = {"compile_id": "0/0", "breaks": [raw]}
+    text = summary.breaks_text({"functions": [], "unattributed": [entry]})
+    assert "called from your line /home/me/main.py:9: z = block(y)\n" in text
+    assert "reached by way of main.py:13, main.py:9, helper.py:8\n" in text

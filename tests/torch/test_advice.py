@@ -389,3 +389,22 @@ def test_equal_sizes_are_no_condition_of_the_programs():
     text = "0/0: y.size()[0] == x.size()[0]  # duck sizing added this equality because these variables had the same size 4"
     said = words.of_reason(text)
     assert said["row"] == "equal sizes" and "use_duck_shape" in said["help"][0]
+
+
+RESUMED = """
+@torch.compile(backend="eager")
+def f(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+
+result = [f(torch.ones(size)) for size in (3, 4)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="a resume function has the name of the pinned torch")
+def test_a_recompile_of_a_resume_function_says_after_which_line():
+    nodes = run(RESUMED, "a resume function")[1]
+    document = nodes[0].run
+    assert "f, resumed after line 5 compiled again" in summary.recompiles_text(document)
+    assert ": f compiled again" in summary.recompiles_text(document)

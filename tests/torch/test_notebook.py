@@ -238,7 +238,7 @@ def test_functions_and_entries_show_themselves_too_and_are_short_in_a_terminal(b
     )
     page.goto((tmp_path / "page.html").as_uri())
     assert any(
-        "what is left after line" in name
+        "resumed after line" in name
         for name in page.locator("#run select").first.locator("option").all_text_contents()
     )
     assert page.locator("#function select").nth(1).locator("option").all_text_contents() == [

@@ -152,7 +152,7 @@ def test_an_operator_has_the_lines_that_it_computes():
     assert [one.endswith(place % (first + 1)) for one in lines["aten::div"]] == [True]
     assert [one.endswith(place % (first + 2)) for one in lines["aten::lt"]] == [True]
     assert {row.name for one in found.entries for row in one.operators} <= set(lines)
-    (compiled,) = [one for one in found.entries if "from line" not in one.name]
+    (compiled,) = [one for one in found.entries if "resumed after line" not in one.name]
     assert {"aten::div", "aten::sum"} <= {one.name for one in compiled.operators}
 
 
@@ -306,4 +306,4 @@ def test_an_entry_has_its_qualified_name():
     found = depyf.profile(torch.compile(Inner(), backend="eager"), torch.ones(3), calls=2)
     names = [one.name.rpartition("<locals>.")[2].partition(",")[0] for one in found.entries]
     assert names == ["Inner.forward"] * 2
-    assert "Inner.forward, from line" in str(found)
+    assert "Inner.forward, resumed after line" in str(found)

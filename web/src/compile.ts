@@ -62,10 +62,7 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
     make(
       "span",
       { class: "dim" },
-      view.file +
-        ":" +
-        view.line +
-        (view.resumes ? ", what is left after line " + view.resumes : ""),
+      view.file + ":" + view.line + (view.resumes ? ", resumed after line " + view.resumes : ""),
     ),
   );
   if (view.of > 1) {

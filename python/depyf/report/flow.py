@@ -189,7 +189,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     entry = node.entry
     link = "#compile/" + node.key
     if node.is_resume:
-        name = "▷ %s, after line %d" % (_clip(node.title, 60), node.resumes_at)
+        name = "▷ %s, resumed after line %d" % (_clip(node.title, 60), node.resumes_at)
     else:
         name = ("⤷ " if node.outer else "") + _clip(node.title, 60)
     if node.reasons:

@@ -271,6 +271,11 @@ class Node:
         return resumed(known)[0] or known
 
     @property
+    def called(self) -> str:
+        """Its title, and where it goes on if it is a resume function."""
+        return self.title + (", resumed after line %d" % self.resumes_at if self.is_resume else "")
+
+    @property
     def through(self) -> str:
         """The wrapper of a decorator whose code this is; "" for none."""
         return str((self.function or {}).get("through") or "")

@@ -50,7 +50,8 @@ def of_break(found: Document) -> Said:
         where there is none), `why`,
         `then` (what it leads to where that is more than a cut), `help` (advice that is tested),
         `hints` (torch's own, word for word), `file`, `line`, `source`, `caller` (the reader's own
-        line that led into a library's, see `users_line`), `url`, `raw`.
+        line that led into a library or another file: file, line, code), `via` (all lines of the
+        reader's on the way there), `url`, `raw`.
     """
     raw = found.get("text") or found.get("reason") or "unknown"
     found = _in_later_words(found)
@@ -70,6 +71,7 @@ def of_break(found: Document) -> Said:
     hints = "\n".join(map(str, found.get("hints") or ()))
     row, names = advice.find(break_rows.ROWS, code, reason, said, hints)
     names = _as_called(names, stack)
+    caller, via = _way_to(filename, line, stack)
     explanation = (found.get("explanation") or "").strip()
     why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     # where the loop itself is the problem, its body is not
@@ -93,7 +95,8 @@ def of_break(found: Document) -> Said:
         "file": filename,
         "line": line,
         "source": source,
-        "caller": users_line(stack) if in_library(filename) else ("", 0, ""),
+        "caller": caller,
+        "via": via,
         "url": found.get("url") or "",
         "raw": raw,
     }
@@ -243,8 +246,9 @@ def _then(raw: str) -> str:
 
 
 _LIBRARY = re.compile(
+    r"[/\\]torch[/\\](nn|optim|utils|autograd|distributed|_dynamo|_functorch|_inductor)[/\\]|"
     r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli"
-    r"|launch|__main__)\.py$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
+    r"|launch|__main__)\.py$|[/\\]bin[/\\][^/\\.]+$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
 )
 _FRAME = re.compile(
     r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+)'
@@ -259,14 +263,46 @@ def in_library(filename: str) -> bool:
     return bool(_LIBRARY.search(filename))
 
 
-def users_line(stack: Iterable[Any]) -> Tuple[str, int, str]:
+#: file, line, code
+Line = Tuple[str, int, str]
+#: lines on the way to a break that are named
+_WAY = 6
+
+
+def _way_to(filename: str, line: int, stack: List[str]) -> Tuple[Line, str]:
+    """(the reader's line that led to a break elsewhere, all of the reader's lines on the way there,
+    in words); ("", 0, "") and "" where the reader's own file is the only one.
+
+    Args:
+        filename, line: of the break.
+        stack: its frames, as a traceback has them.
+    """
+    way = users_frames(stack)
+    if way and way[-1][:2] == (filename, line):
+        way.pop()
+    others = [frame for frame in way if frame[0] != filename]
+    if not others:
+        return ("", 0, ""), ""
+    named = ["%s:%d" % (os.path.basename(one[0]), one[1]) for one in way]
+    if len(named) > _WAY:
+        named[_WAY // 2 : -(_WAY // 2)] = ["…"]
+    return others[-1], "reached by way of " + ", ".join(named) if len(way) > 1 else ""
+
+
+def users_line(stack: Iterable[Any]) -> Line:
     """(file, line, code) of the innermost frame of a stack that is no library's; ("", 0, "") where
     there is none.
 
     Args:
         stack: lines as a traceback has them, or as the `user_stack` of an entry, outermost first.
     """
-    found = "", 0, ""
+    found = users_frames(stack)
+    return found[-1] if found else ("", 0, "")
+
+
+def users_frames(stack: Iterable[Any]) -> List[Line]:
+    """(file, line, code) of each frame of a stack that is no library's, outermost first."""
+    found: List[Line] = []
     stack = [str(text) for text in stack]
     for text, following in zip(stack, stack[1:] + [""]):
         frame = _FRAME.match(text)
@@ -275,11 +311,8 @@ def users_line(stack: Iterable[Any]) -> Tuple[str, int, str]:
         filename = frame.group("file") or frame.group("path")
         if not in_library(filename):
             code = frame.group("code") if frame.group("path") else following.strip()
-            found = (
-                filename,
-                int(frame.group("line") or frame.group("number")),
-                code if not code.startswith('File "') else "",
-            )
+            code = code if not code.startswith('File "') else ""
+            found.append((filename, int(frame.group("line") or frame.group("number")), code))
     return found
 
 

@@ -120,6 +120,8 @@ def _break(found: Any) -> str:
     lines = [
         "%s:%d" % (said["file"], said["line"]) if said["line"] else "",
         said["source"] and "    " + said["source"],
+        "called from your line %s:%d: %s" % said["caller"] if said["caller"][1] else "",
+        said["via"],
         said["why"],
         said["then"],
     ]
@@ -164,7 +166,7 @@ def _function_name(function: Any, entry: Any) -> str:
     resumed, line = resumed_name(function.name)
     if resumed:
         name = function.qualname or resumed
-        return "%s, what is left after line %d" % (name, line or function.firstlineno)
+        return "%s, resumed after line %d" % (name, line or function.firstlineno)
     return "%s  line %d" % (function.title, function.firstlineno)
 
 

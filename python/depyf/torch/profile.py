@@ -370,7 +370,7 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             found.name = entry.qualname or function.qualname or function.name
             if resumed:
                 whole = function.qualname or resumed
-                found.name = "%s, from line %d" % (whole, line or function.firstlineno)
+                found.name = "%s, resumed after line %d" % (whole, line or function.firstlineno)
             found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None
