@@ -45,18 +45,14 @@ def replace(code: types.CodeType, **changes: Any) -> types.CodeType:
 
 def instructions(bytecode: bytes) -> Iterator[Tuple[int, int, int, int]]:
     """(first unit, last unit, opcode, argument) of each instruction; EXTENDED_ARG included."""
-    argument = 0
-    first = None
-    for unit in range(len(bytecode) // 2):
-        op, low = bytecode[2 * unit], bytecode[2 * unit + 1]
-        if first is None:
-            first = unit
-        argument = argument << 8 | low
+    argument = first = 0
+    for unit, (op, low) in enumerate(zip(bytecode[::2], bytecode[1::2])):
+        argument |= low
         if op == _EXTENDED_ARG:
+            argument <<= 8
             continue
         yield first, unit, op, argument
-        argument = 0
-        first = None
+        argument, first = 0, unit + 1
 
 
 def encode(op: int, argument: int) -> List[Tuple[int, int]]:

@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import random
 import sys
+import traceback
 import types
 
 import depyf
@@ -13,8 +14,8 @@ import torch
 import warm
 from processes import environment
 from depyf.torch import compat
-from depyf.model import Guard
-from depyf.torch.fullcode import _because, constant, with_cells
+from depyf.torch.fullcode import constant, with_cells
+from depyf.trace.guard_text import make_guard, name_whole_paths
 from programs import PROGRAMS, TORCH
 
 FACTOR = 3
@@ -390,9 +391,29 @@ def test_a_file_stands_alone_when_it_is_given_the_compiled_functions(tmp_path):
 
 def test_the_place_of_a_guard_has_its_whole_path():
     """Torch cuts from it what it shares with torch's own path, and one letter more."""
-    comment = "# total += 1  # mp/p.py:48 in run"
-    stack = 'File "/tmp/p.py", line 48, in run'
-    whole = "total += 1 # /tmp/p.py:48 in run"
-    assert _because(Guard("g", comment=comment, user_stack=[stack])) == whole
-    assert _because(Guard("g", comment=comment + "\nUser stack trace:\n  " + stack)) == whole
-    assert _because(Guard("g", comment=comment)) == "total += 1 # mp/p.py:48 in run"
+
+    def comment(files, text="", stack=()):
+        cut = "x > 1  # total += 1  # mp/p.py:48 in run" + text
+        guard = make_guard(cut, user_stack=stack)
+        name_whole_paths([guard], files)
+        return guard.comment
+
+    whole, cut = "# total += 1  # /tmp/p.py:48 in run", "# total += 1  # mp/p.py:48 in run"
+    stack = '\nUser stack trace:\n  File "/tmp/p.py", line 48, in run'
+    frame = traceback.FrameSummary("/tmp/p.py", 48, "run", lookup_line=False)
+    assert comment([], stack=[frame]) == whole
+    assert comment([], stack) == whole + stack
+    assert comment(["/tmp/q.py", "/tmp/p.py"]) == whole
+    assert comment(["/tmp/q.py", "/other/p.py"]) == cut
+
+
+def test_the_files_and_the_page_name_the_whole_path(tmp_path):
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(shapes, backend="eager")(torch.ones(3))
+    (function,) = run.functions
+    comments = [
+        guard.comment for guard in function.entries[0].guards if "in shapes" in guard.comment
+    ]
+    assert comments and all("# %s:" % __file__ in comment for comment in comments)
+    text = (tmp_path / function.path).read_text()
+    assert "%s:" % __file__ in text.partition("because of: ")[2].partition("\n    ")[0]

@@ -13,7 +13,7 @@ from depyf.model import Entry
 from depyf.report.base import ReportError
 from depyf.report.words import split_location
 from depyf.schema import Document
-from depyf.trace.guard_text import guards_of_tree_text
+from depyf.trace.guard_text import guards_of_tree_text, name_whole_paths
 from depyf.trace.names import RESUME_CODE, resumed
 from depyf.trace.records import Records
 from depyf.trace.vocabulary import SKIPPED, read_mark, record_kind
@@ -167,6 +167,7 @@ class _LogRecords(Records):
             if not entry.guards and entry.guard_tree:
                 entry.guards = guards_of_tree_text(entry.guard_tree)
             metrics = entry.metrics
+            name_whole_paths(entry.guards, [str(metrics.get("co_filename") or "")])
             name, filename, line = (
                 metrics.get("co_name"),
                 metrics.get("co_filename"),

@@ -8,6 +8,7 @@ from depyf.torch import compat, guards
 from depyf.torch.capture import Session
 from depyf.torch.codes import resume_code
 from depyf.torch.fullcode import render
+from depyf.trace.guard_text import name_whole_paths
 from depyf.torch_wrappers import unwrapped
 
 
@@ -47,6 +48,7 @@ def dump_src(original_code: Any, module: Any) -> str:
             manager = compat.entry_guard_manager(cache_entry)
             entry._guard_manager = LiveObject(manager)
             entry.guards = guards.guards_of(manager)
+            name_whole_paths(entry.guards, [code.co_filename])
             first = first or function
             for name in entry.calls:
                 resumed = resume_code(scope.get(name))

@@ -3,8 +3,8 @@ compiled function.
 """
 
 import ast
-import functools
 import builtins
+import functools
 import importlib
 import itertools
 import pprint
@@ -202,18 +202,8 @@ def _comment(text: str) -> str:
 
 
 def _because(guard: Guard) -> str:
-    """The user's code and place because of which a guard is there, on one line.
-
-    Torch cuts from the path what it shares with torch's own (torch/utils/_traceback.py,
-    shorten_filename), and one letter more; the stack has it whole.
-    """
-    said = guard.comment.lstrip("# ").partition("\nUser stack trace:")[0]
-    place = _PLACE.search(said)
-    for path in _STACK_FILE.findall("\n".join([guard.comment] + guard.user_stack)):
-        if place is not None and path.endswith(place.group(1)):
-            said = said[: place.start(1)] + path + said[place.end(1) :]
-            break
-    return _comment(said)
+    """The user's code and place because of which a guard is there, on one line."""
+    return _comment(guard.comment.lstrip("# ").partition("\nUser stack trace:")[0])
 
 
 def _key(function: Function) -> str:
@@ -327,9 +317,6 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
 
 
 _SOURCE = re.compile(r"""[LG]\[(?:'[^']*'|"[^"]*")\]""")
-#: a place as torch writes it after a guard's code, and a file in a stack
-_PLACE = re.compile(r"# ([^\n]+):\d+ in [^\n]+$", re.MULTILINE)
-_STACK_FILE = re.compile(r'File "([^"\n]+)", line \d+')
 _STATE = re.compile(r"^__global_state\(\) == (?P<state>\{.*\})$", re.DOTALL)
 _WIDTH = 100
 
@@ -806,8 +793,7 @@ class Renderer:
             "",
         ]
         for text, name in names.states.names.items():
-            state = pprint.pformat(ast.literal_eval(text), width=88, compact=True)
-            tail.append("%s = %s" % (name, state))
+            tail.append("%s = %s" % (name, _on_lines(text)))
         where = function._globals_name or "__main__"
         token = "%s/%s" % (prefix, known[0].name) if known else ""
         if names.real:
@@ -828,6 +814,12 @@ def render(function: Function, run: Run) -> str:
         run: where the resume functions that it calls are found.
     """
     return Renderer(run).render(function)
+
+
+@functools.lru_cache(maxsize=64)
+def _on_lines(text: str) -> str:
+    """A literal on lines that fit. Most functions of a run meet one global state."""
+    return pprint.pformat(ast.literal_eval(text), width=88, compact=True)
 
 
 def _docstring(text: str) -> str:

@@ -3,9 +3,10 @@ that is possible."""
 
 import ast
 import functools
+import itertools
 import json
 import re
-from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf.compiling import parse
 from depyf.model import Guard
@@ -44,6 +45,9 @@ _SAVED_HOOKS = re.compile(
 _UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
 #: an item by its number, as a number or as text
 _ITEM = re.compile(r"(?:(?<=\[)(?=[0-9]+\])|(?<=\[')(?=[0-9]+'\]))(?:0|[1-9][0-9]*)(?=['\]])")
+#: in a guard's comment: the line that the guard is for, and the stack there
+_PLACE = re.compile(r"^.*# (?P<path>[^\n]+):\d+ in [^\n]+$", re.MULTILINE)
+_STACK_FILE = re.compile(r'File "(?P<path>[^"\n]+)", line \d+')
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
 
 
@@ -174,6 +178,28 @@ def expression_of(text: str, state: FrozenSet[str] = frozenset()) -> Optional[st
     if not _is_expression(text):
         return None
     return text
+
+
+def name_whole_paths(guards: Iterable[Guard], files: Sequence[str]) -> None:
+    """Puts the whole path of the line because of which a guard is there into its comment.
+
+    Torch cuts from the path what it shares with torch's own (torch/utils/_traceback.py,
+    shorten_filename), and one letter more; the guard's stack has it whole, where there is one.
+
+    Args:
+        files: where it may be: the file of the compiled function first.
+    """
+    for guard in guards:
+        place = _PLACE.search(guard.comment)
+        if place is None:
+            continue
+        paths = [match.group("path") for match in _STACK_FILE.finditer(guard.comment, place.end())]
+        paths += [frame.rpartition(" in ")[0].rpartition(":")[0] for frame in guard.user_stack]
+        for path in itertools.chain(paths, files):
+            if path.endswith(place.group("path")):
+                before, after = guard.comment[: place.start("path")], place.end("path")
+                guard.comment = before + path + guard.comment[after:]
+                break
 
 
 def make_guard(

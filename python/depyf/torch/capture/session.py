@@ -24,7 +24,7 @@ from depyf.torch.codes import (
 from depyf.torch.graph_structure import captured_inputs, structure
 from depyf.torch.origin import Origin, origin_of
 from depyf.trace.breaks import parse_break
-from depyf.trace.guard_text import guards_of_tree_text, make_guard
+from depyf.trace.guard_text import guards_of_tree_text, make_guard, name_whole_paths
 from depyf.trace.names import (
     COMPILED_FUNCTION,
     RESUME_CODE,
@@ -518,6 +518,7 @@ class Session(Records):
         where they are gone.
         """
         with self._lock:
+            files = list(dict.fromkeys(function.filename for function in self.run.functions))
             for function in self.run.functions:
                 code = function.code
                 found = (compat.cache_entries(code) if code is not None else None) or []
@@ -547,6 +548,7 @@ class Session(Records):
                             for text in entry._logged_guards
                             if text != "GUARDS:"
                         ]
+                    name_whole_paths(entry.guards, [function.filename] + files)
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
