@@ -15,6 +15,7 @@ from depyf import dumped, summary
 from depyf.report import collectives, overview, words
 from depyf.schema import STAGES, Document
 from depyf.terminal import place, shown
+from depyf.trace.names import resumed
 
 #: a file of the user's program and a line in it
 Place = Tuple[str, int]
@@ -264,7 +265,34 @@ def _failure_words(entry: Document) -> str:
 
 
 def _function_name(function: Document) -> str:
-    return normal(function["name"])
+    parent, line = resumed(function["name"])
+    if not parent:
+        return normal(function["name"])
+    name = function.get("qualname") or parent
+    return "%s, resumed after line %d" % (name, line or function["firstlineno"])
+
+
+def _lines_resumed(document: Document) -> Dict[int, Tuple[str, int]]:
+    """For each resume function of a run, by id: the line after which it goes on, as text, and its
+    number in the function that it is the rest of; ("", 0) for one whose source is not there.
+    """
+    origins: Dict[Tuple[str, str], List[Document]] = {}
+    for function in document["functions"]:
+        if not function["is_resume"] and function.get("source_origin") == "file":
+            name = function.get("qualname") or function["name"]
+            origins.setdefault((name, function["filename"]), []).append(function)
+    found = {}
+    for function in document["functions"]:
+        parent, line = resumed(function["name"])
+        if not parent:
+            continue
+        line = line or function["firstlineno"]
+        found[id(function)] = "", 0
+        for origin in origins.get((function.get("qualname") or parent, function["filename"]), ()):
+            lines, number = origin["source"].splitlines(), line - origin["firstlineno"]
+            if 0 <= number < len(lines):
+                found[id(function)] = lines[number].strip(), number
+    return found
 
 
 def _pair_functions(
@@ -272,20 +300,47 @@ def _pair_functions(
 ) -> List[Tuple[Optional[Document], Optional[Document]]]:
     """Pairs of functions, (function, None) and (None, function) for those of one side, in the order
     of A, then of B.
+
+    Resume functions belong together that go on after the same line of their function: the same
+    text, else, where a line was edited, the same number in it.
     """
 
     def keyed(document: Document, key: Callable[[Document], Any]) -> Dict[Any, List[Document]]:
         found: Dict[Any, List[Document]] = {}
         for function in document["functions"]:
-            found.setdefault(key(function), []).append(function)
+            given = key(function)
+            if given is not None:
+                found.setdefault(given, []).append(function)
         return found
+
+    lines = _lines_resumed(a)
+    lines.update(_lines_resumed(b))
+
+    def after_text(function: Document) -> Any:
+        text, number = lines.get(id(function), ("", 0))
+        return (_parent(function), text, number) if text else None
+
+    def after_moved_text(function: Document) -> Any:
+        text, _ = lines.get(id(function), ("", 0))
+        return (_parent(function), text) if text else None
+
+    def after_line(function: Document) -> Any:
+        text, number = lines.get(id(function), ("", 0))
+        return (_parent(function), number) if text else None
+
+    def plain(key: Callable[[Document], Any]) -> Callable[[Document], Any]:
+        # the number in the name of a resume function is that of a line, which says nothing alone
+        return lambda function: None if lines.get(id(function), ("", 0))[0] else key(function)
 
     partner: Dict[int, Document] = {}
     taken: Set[int] = set()
     keys: Tuple[Callable[[Document], Any], ...] = (
-        lambda f: (_function_name(f), os.path.basename(f["filename"]), f["firstlineno"]),
-        lambda f: (_function_name(f), os.path.basename(f["filename"])),
-        _function_name,
+        after_text,
+        after_moved_text,
+        after_line,
+        plain(lambda f: (_function_name(f), os.path.basename(f["filename"]), f["firstlineno"])),
+        plain(lambda f: (_function_name(f), os.path.basename(f["filename"]))),
+        plain(_function_name),
     )
     for key in keys:
         there = keyed(b, key)
@@ -301,6 +356,11 @@ def _pair_functions(
         (function, partner.get(id(function))) for function in a["functions"]
     ]
     return pairs + [(None, function) for function in b["functions"] if id(function) not in taken]
+
+
+def _parent(function: Document) -> Tuple[str, str]:
+    name = function.get("qualname") or resumed(function["name"])[0]
+    return name, os.path.basename(function["filename"])
 
 
 def _pair_entries(

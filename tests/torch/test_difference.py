@@ -398,3 +398,45 @@ def test_logs_of_ranks_are_merged(logs, capsys):
     assert cli.main(["report", "--text", str(logs / "b")]) == 1
     out = capsys.readouterr().out
     assert "RANKS DIFFER" in out and "cos" in out
+
+
+PARTS = """import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    x = x + 1
+%s    print("one")
+    x = x * 2
+%s    print("three")
+    return x.sin()
+
+f(torch.ones(3))
+"""
+
+
+def parts(tmp_path, capsys, *sides):
+    dumps = []
+    for name, (first, second) in zip("ab", sides):
+        (tmp_path / name).mkdir()
+        program = tmp_path / name / "program.py"
+        program.write_text(PARTS % (first, second))
+        dumps.append(str(tmp_path / name / "dump"))
+        subprocess.run(
+            [sys.executable, "-m", "depyf", "run", "--dump", dumps[-1], str(program)],
+            check=True,
+            capture_output=True,
+            env=environment(tmp_path / "cache"),
+        )
+    code, out, _ = run_diff(capsys, *dumps)
+    return out
+
+
+@pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="names of later torch")
+def test_resume_functions_belong_together_by_the_line_that_they_go_on_after(tmp_path, capsys):
+    # a break between two others, and a line above all: the two have other numbers, and are the same
+    changed = "    x = x - 1\n", '    print("two")\n    x = x.cos()\n'
+    out = parts(tmp_path, capsys, ("    x = x - 1\n", ""), changed)
+    gone = [line for line in out.splitlines() if line.lstrip().startswith("- resume function")]
+    assert not gone, out
+    assert "f, resumed after line 9" in out and "resume function, compiled once" in out
+    assert "f, resumed after line 11" not in out, out  # print("three"): nothing of it changed
