@@ -287,7 +287,7 @@ def test_a_sick_interpreter_proves_nothing(pyc, tmp_path, behaviour, words):
     fake = tmp_path / ("python" + version)
     fake.write_text("#!/bin/sh\necho python %s\n%s\n" % (version, behaviour))
     fake.chmod(0o755)
-    environment = dict(NOWHERE, DEPYF_PYTHONS=str(fake), DEPYF_CHECK_SECONDS="5")
+    environment = dict(NOWHERE, DEPYF_PYTHONS=str(fake), DEPYF_CHECK_SECONDS="2")
     done = native("decompile", pyc, env=environment)
     assert done.returncode == 1 and "return a + b" in done.stdout, done
     assert "mod.pyc: not proven: " in done.stderr

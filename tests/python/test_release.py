@@ -210,6 +210,7 @@ def fresh_environment(interpreter, folder, wheel):
     subprocess.run(pip + words + [str(wheel.parent), "depyf"], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the environment's programs are in bin/")
 @pytest.mark.parametrize("which", [0, -1], ids=["oldest", "newest"])
 def test_a_wheel_is_all_that_a_machine_without_a_compiler_needs(wheel, which, tmp_path):

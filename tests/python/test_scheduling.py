@@ -8,6 +8,7 @@ import sys
 import pytest
 
 pytest.importorskip("xdist", reason="pytest-xdist is not installed (requirements-test.txt)")
+pytestmark = pytest.mark.slow  # each test is a run of pytest with workers
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 

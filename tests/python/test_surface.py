@@ -10,6 +10,7 @@ import pythons
 from tests.interpreters import load_script
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow  # a program is compiled with torch
 
 
 SURFACE = load_script("surface")
