@@ -172,7 +172,8 @@ void check_options(const Options& options) {
     throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
                      " were given");
   if (options.verb == Verb::Dump && options.stage.has_value() != options.after.empty())
-    throw UsageError("dump needs --stage or --after, and not both");
+    throw UsageError(options.stage ? "--stage and --after exclude each other"
+                                   : "dump needs --stage or --after: what is to be shown");
   const Stage stage = options.stage.value_or(Stage::Bytecode);
   if (options.format == Format::Dot && options.after.empty() &&
       !stages()[static_cast<std::size_t>(stage)].is_graph)
@@ -654,10 +655,16 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   report(summary, good ? Colour::Green : Colour::Yellow);
 }
 
-int run_decompile(const Options& options) {
+/// The files that the options name. Throws Error where there is none.
+std::vector<Input> inputs_of(const Options& options) {
   std::vector<Input> inputs =
       cli::collect_inputs(options.paths, options.modules, options.host.program);
   if (inputs.empty()) throw Error(options.paths[0] + ": there is no .pyc file in it");
+  return inputs;
+}
+
+int run_decompile(const Options& options) {
+  std::vector<Input> inputs = inputs_of(options);
   bool to_folder = !options.output.empty();
   if (inputs.size() > 1 && !to_folder)
     throw UsageError(std::to_string(inputs.size()) + " files: -o DIR says where their sources go");
@@ -717,8 +724,7 @@ bool dump_graph_or_text(const Options& options, Module& module, CodeId code,
 int run_dump(const Options& options) {
   Stage stage = options.stage.value_or(Stage::Bytecode);
   bool failed = false, read = false, found = false;
-  for (const Input& input :
-       cli::collect_inputs(options.paths, options.modules, options.host.program)) {
+  for (const Input& input : inputs_of(options)) {
     try {
       Module module = cli::read_input(input, options.marshal_version);
       read = true;
@@ -824,6 +830,8 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
   try {
     Options options = parse_options(arguments, static_cast<bool>(host.compile));
     options.host = host;
+    if (options.verb == Verb::Decompile && options.check)  // it starts interpreters
+      for (const std::string& line : cli::unusable_settings()) report(line, Colour::Yellow);
     switch (options.verb) {
       case Verb::Decompile:
         code = run_decompile(options);

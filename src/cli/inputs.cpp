@@ -127,6 +127,8 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
     }
     std::error_code error;
     fs::file_status status = fs::status(path, error);
+    if (text.empty())
+      throw Error("an empty name was given: a .pyc file, a folder or a zip file is expected");
     if (!fs::exists(status)) throw Error(text + ": there is no such file or folder");
     if (!fs::is_directory(status)) {
       if (!fs::is_regular_file(status))
@@ -191,7 +193,9 @@ FileBytes read_bytes(const fs::path& path) {
     all.bytes = std::move(larger);
   }
   if (std::ferror(file.get()))
-    throw Error(path.string() + ": cannot be read: " + std::strerror(errno));
+    throw Error(path.string() + (errno == EISDIR
+                                     ? std::string(": is a folder, a file is expected")
+                                     : std::string(": cannot be read: ") + std::strerror(errno)));
   return all;
 }
 

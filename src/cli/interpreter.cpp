@@ -65,12 +65,25 @@ for line in iter(requests.readline, b""):
     replies.flush()
 )";
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+constexpr long long kUsualSeconds = 60;
+
+/// DEPYF_CHECK_SECONDS as a number, 0 where it is none.
+long long seconds_of(const std::string& given) {
+  char* end = nullptr;
+  const long long seconds = std::strtoll(given.c_str(), &end, 10);
+  return *end == '\0' && seconds > 0 ? seconds : 0;
+}
+
 /// How long one answer may take, the first one too.
 std::chrono::seconds time_limit() {
-  constexpr long long usual = 60, most = 86'400;
-  const char* given = std::getenv("DEPYF_CHECK_SECONDS");
-  const long long seconds = given ? std::strtoll(given, nullptr, 10) : 0;
-  return std::chrono::seconds(seconds > 0 ? std::min(seconds, most) : usual);
+  constexpr long long most = 86'400;
+  const long long seconds = seconds_of(variable("DEPYF_CHECK_SECONDS"));
+  return std::chrono::seconds(seconds > 0 ? std::min(seconds, most) : kUsualSeconds);
 }
 
 std::optional<std::string> read_line(Process& process, Clock::time_point deadline) {
@@ -91,11 +104,6 @@ std::vector<std::string> split(std::string_view text, char by) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
 }
 
 /// Where an interpreter of this version may be, in the order of preference.
@@ -130,6 +138,21 @@ std::vector<std::string> candidates(PyVersion version) {
 }
 
 }  // namespace
+
+std::vector<std::string> unusable_settings() {
+  std::vector<std::string> lines;
+  std::error_code none;
+  for (const std::string& path : split(variable("DEPYF_PYTHONS"), kPathSeparator))
+    if (!fs::is_directory(path, none) && !is_executable(path))
+      lines.push_back("DEPYF_PYTHONS names \"" + path +
+                      "\", which is neither a folder nor a program that can be run");
+  const std::string seconds = variable("DEPYF_CHECK_SECONDS");
+  if (!seconds.empty() && seconds_of(seconds) == 0)
+    lines.push_back("DEPYF_CHECK_SECONDS is \"" + seconds +
+                    "\", a number of seconds from 1 on is expected: " +
+                    std::to_string(kUsualSeconds) + " it is");
+  return lines;
+}
 
 std::unique_ptr<Interpreter> Interpreter::start(const std::string& program,
                                                 std::optional<PyVersion> wanted) {

@@ -67,6 +67,10 @@ class Interpreter {
   bool alive_ = true;
 };
 
+/// What is wrong with DEPYF_PYTHONS and DEPYF_CHECK_SECONDS (what is wrong counts as not given); a
+/// line each.
+std::vector<std::string> unusable_settings();
+
 /// Where the interpreters of each version are: the host's program, those of DEPYF_PYTHONS
 /// (programs, or folders with `python3.X` or `bin/python3.X`, joined as in PATH), of PATH, of
 /// pyenv. Each version is looked for once, for all threads.

@@ -287,7 +287,7 @@ def test_a_sick_interpreter_proves_nothing(pyc, tmp_path, behaviour, words):
     fake = tmp_path / ("python" + version)
     fake.write_text("#!/bin/sh\necho python %s\n%s\n" % (version, behaviour))
     fake.chmod(0o755)
-    environment = dict(NOWHERE, DEPYF_PYTHONS=str(fake), DEPYF_CHECK_SECONDS="2")
+    environment = dict(NOWHERE, DEPYF_PYTHONS=str(fake), DEPYF_CHECK_SECONDS="5")
     done = native("decompile", pyc, env=environment)
     assert done.returncode == 1 and "return a + b" in done.stdout, done
     assert "mod.pyc: not proven: " in done.stderr
@@ -538,3 +538,30 @@ def test_compare_names_what_it_cannot_read_or_compare(pyc, tmp_path):
     done = run("compare", pyc, str(bad))
     assert done.returncode == 2 and "cannot be compared" in done.stderr, done
     assert str(bad) in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("dis EMPTY", "there is no .pyc file in it"),
+        ("dump --stage flow EMPTY", "there is no .pyc file in it"),
+        ("dump EMPTY", "dump needs --stage or --after"),
+        ("dump --stage flow --after regions EMPTY", "--stage and --after exclude each other"),
+        ("compare EMPTY EMPTY", "is a folder, a file is expected"),
+        ("decompile NOTHING", "an empty name was given"),
+    ],
+)
+def test_wrong_input_is_told(tmp_path, words, said):
+    given = [{"EMPTY": str(tmp_path), "NOTHING": ""}.get(word, word) for word in words.split()]
+    done = native(*given)
+    assert done.returncode == 2 and said in done.stderr and not done.stdout
+
+
+def test_settings_that_cannot_be_used_are_told(pyc, tmp_path):
+    missing = str(tmp_path / "no_such_python")
+    settings = dict(NOWHERE, DEPYF_PYTHONS=missing, DEPYF_CHECK_SECONDS="soon")
+    done = native("decompile", pyc, env=settings)
+    assert 'DEPYF_PYTHONS names "%s"' % missing in done.stderr
+    assert 'DEPYF_CHECK_SECONDS is "soon"' in done.stderr
+    assert done.returncode == native("decompile", pyc, env=NOWHERE).returncode
+    assert "DEPYF_PYTHONS names" not in native("decompile", "--no-check", pyc, env=settings).stderr

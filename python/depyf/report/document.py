@@ -69,6 +69,8 @@ def load(source: Any) -> Document:
         return _of_folder(os.path.dirname(source) or ".")
     if os.path.isfile(source):
         return _of_log(source)
+    if os.path.exists(source):
+        raise ReportError("%s is neither a dump folder nor a log of TORCH_TRACE" % source)
     raise ReportError("%s does not exist" % source)
 
 
