@@ -29,6 +29,7 @@ _RULES = (
     (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"), ""),
     (re.compile(r"__compiled_fn_\d+"), "__compiled_fn"),
     (re.compile(r"__resume_at_\d+_\d+"), "__resume"),
+    (re.compile(r"resumed after line \d+"), "resumed"),
     (re.compile(r"(torch_dynamo_resume_in_\w+?)_at_\d+"), r"\1"),
     (re.compile(r"__transformed_code_\d+_for_"), "__transformed_code_for_"),
     (re.compile(r"(___context_manager|__builtins_dict__|__gen_rand_values|___stack)_\w+"), r"\1"),

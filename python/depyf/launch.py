@@ -167,6 +167,23 @@ class _StandardError:
             return False
 
 
+#: how far a compile is, by the last stage that torch told of; torch's names say little to a reader
+_SO_FAR = {
+    "": "Dynamo traces it",
+    "Captured_Graph": "the graph is captured",
+    "BEFORE_PRE_GRAD": "the graph is captured",
+    "AFTER_PRE_GRAD": "AOTAutograd traces the captured graph",
+    "Joint_graph": "the joint forward and backward graph is made",
+    "BEFORE_JOINT": "the joint forward and backward graph is made",
+    "AFTER_JOINT": "the joint forward and backward graph is made",
+    "Forward_graph": "the forward graph is made",
+    "Backward_graph": "the backward graph is made",
+    "BEFORE_POST_GRAD": "Inductor lowers the graph",
+    "AFTER_POST_GRAD": "Inductor lowers the graph",
+    "kernel": "the kernels are written",
+}
+
+
 class _Progress:
     """Says on standard error what is being compiled, while that takes long."""
 
@@ -239,8 +256,9 @@ class _Progress:
     def _text(name: str, entry: "Entry") -> str:
         if not name and entry.user_stack:
             name = entry.user_stack[-1].partition(": ")[0].rpartition(" in ")[2]
-        stage = entry.artifacts[-1].stage if entry.artifacts else "Dynamo"
-        return "%s [%s] after %s" % (shown(name or "?"), entry.compile_id, stage)
+        stage = entry.artifacts[-1].stage if entry.artifacts else ""
+        done = _SO_FAR.get(stage, "so far made: " + stage.replace("_", " "))
+        return "%s [%s] (%s)" % (shown(name or "?"), entry.compile_id, done)
 
 
 class _Output:

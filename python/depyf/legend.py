@@ -65,8 +65,9 @@ def lifetime_note(names: Sequence[str]) -> str:
     if not names:
         return ""
     text = (
-        "The bytecode that runs clears each of these locals where it is last read, as a value on "
-        "the stack of torch's code ends there: %s." % ", ".join(names)
+        "The code that runs lets the values of these variables go as early as torch's own bytecode "
+        "does: where a line uses one for the last time, as if `del` stood there: %s."
+        % ", ".join(names)
     )
     return "\n" + wrapped(text)
 

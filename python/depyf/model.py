@@ -63,6 +63,7 @@ class Writers:
     run_html: Callable[["Run"], str]
     function_html: Callable[["Function"], str]
     entry_html: Callable[["Entry"], str]
+    advice: Callable[["GraphBreak"], List[str]]
 
 
 class LiveObject:
@@ -153,16 +154,35 @@ class Guard:
 
 @dataclass
 class GraphBreak:
-    """A place where Dynamo had to leave the graph."""
+    """A place where Dynamo had to leave the graph.
+
+    Attributes:
+        reason: torch's name for it.
+        text: all that torch printed.
+        explanation: torch's.
+        hints: torch's hints, word for word; `advice` is depyf's own.
+        location: `file:line` of the user's code.
+        url: torch's page about it.
+        user_stack: the frames that led there, as a traceback has them.
+        attempt: in which of torch's attempts at the compile it was met.
+    """
 
     reason: str
-    text: str = ""  # all that torch printed
+    text: str = ""
     explanation: str = ""
     hints: List[str] = field(default_factory=list)
     location: str = ""
     url: str = ""
     user_stack: List[str] = field(default_factory=list)
     attempt: int = 0
+
+    @property
+    def advice(self) -> List[str]:
+        """What helps, in depyf's words: the advice of the report, which tests follow.
+
+        Empty where only torch has hints.
+        """
+        return Writers.advice(self)
 
     def to_json(self) -> Dict[str, Any]:
         return {

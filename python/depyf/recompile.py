@@ -106,6 +106,7 @@ def recompile(
     own_locals: Iterable[str] = (),
     callee_results: Any = None,
     about: str = "",
+    notes: str = "",
 ) -> Recompiled:
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -119,7 +120,7 @@ def recompile(
     frame, that is looked up. `own_locals` are names of locals that the program has itself, which
     count also where they look like torch's. `callee_parameters` and `callee_results` map global
     names of functions to names of their parameters, and of graphs to names of their outputs.
-    `about` stands in the first line, as a comment.
+    `about` stands in the first line, as a comment, and `notes` as comments at the end.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -180,6 +181,7 @@ def recompile(
             own_locals,
             readable,
             about,
+            notes,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -225,6 +227,7 @@ def _attempt(
     own_locals: Tuple[str, ...] = (),
     readable: Sequence[Tuple[str, str, bool]] = (),
     about: str = "",
+    notes: str = "",
 ) -> Recompiled:
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
@@ -288,7 +291,11 @@ def _attempt(
         line_map = _shifted(line_map, 1)
     return Recompiled(
         code,
-        source + legend(source, constants, names) + lifetime_note(consumed) + uncopied * UNCOPIED,
+        source
+        + notes
+        + legend(source, constants, names)
+        + lifetime_note(consumed)
+        + uncopied * UNCOPIED,
         path,
         verdict,
         detail,

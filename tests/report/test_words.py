@@ -455,7 +455,7 @@ def test_analysis_that_began_again_at_graph_breaks_says_so():
     cut = {"reason": "Failed to trace", "location": "/a/b.py:1"}
     entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
     (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
-    assert row["help"] == "Each began again at a graph break, and would not without it."
+    assert row["help"] == "Each did so at a graph break, and would not without it."
 
 
 @pytest.mark.parametrize("parameters, marked", [(None, True), (["x"], True), (["y"], False)])
@@ -527,7 +527,10 @@ def test_guards_that_took_long_are_told_with_what_can_be_done():
     short = dict(compiled(1), events=[])
     assert "fewer compiles need fewer" in told(compiled(0), short)
     again = told(compiled(0), compiled(1, reasons=["0/0: tensor 'x' size mismatch"]))
-    assert "0/0 has 1,200 guards" in again and "1 of these 2 would not be needed" in again
+    assert (
+        "0/0 has 1,200 guards" in again
+        and "of the 2 compiles whose guards took long, 1 would not be needed (" in again
+    )
 
 
 def test_a_break_in_another_file_names_the_line_that_led_there():

@@ -408,3 +408,13 @@ def test_a_recompile_of_a_resume_function_says_after_which_line():
     document = nodes[0].run
     assert "f, resumed after line 5 compiled again" in summary.recompiles_text(document)
     assert ": f compiled again" in summary.recompiles_text(document)
+
+
+def test_a_graph_break_has_depyfs_advice_beside_torchs_hints():
+    torch._dynamo.reset()
+    with depyf.capture() as found:
+        torch.compile(lambda x: x + 1 if x.sum() > 0 else x, backend="eager")(torch.ones(3))
+    (graph_break,) = found.functions[0].entries[0].breaks
+    assert graph_break.advice[0].startswith("torch.where(")
+    assert not set(graph_break.advice) & set(graph_break.hints)
+    assert "NoneType: None" not in graph_break.text

@@ -129,9 +129,39 @@ def test_infinity_on_purpose_is_told_apart_from_the_nan():
 
     report = depyf.find_nonfinite(function, torch.randn(3, 3))
     assert report.graphs == 2
-    assert report.first.kind == "infinity" and report.first.graph == 0
+    assert report.first is report.first_nan
     assert report.first_nan.kind == "NaN" and report.first_nan.graph == 1
     assert report.first_nan.line == line_of("# softmax here")
+    assert report.mask.kind == "infinity" and report.mask.graph == 0
+    text = str(report)
+    assert text.index("NaN made by softmax") < text.index("-inf on purpose, as an intended mask?")
+    assert text.count("infinity made by") == 0 and text.count("intended mask") == 1
+
+
+def test_a_mask_alone_is_no_finding_and_other_infinity_is():
+    def attention(x, keep):
+        scores = (x @ x.T).masked_fill(~keep, float("-inf"))
+        return torch.softmax(scores / 2, -1)
+
+    keep = torch.ones(3, 3, dtype=torch.bool).tril()
+    report = depyf.find_nonfinite(attention, torch.randn(3, 3), keep)
+    assert not report and "but for -inf in what looks like a mask" in str(report)
+    assert "masked_fill" in str(report)
+
+    def logarithm(x, keep):
+        scores = torch.log(x * 0)  # log here
+        return scores.masked_fill(~keep, float("-inf"))
+
+    report = depyf.find_nonfinite(logarithm, torch.ones(3, 3), keep)
+    assert report.first.line == line_of("# log here") and report.first.kind == "infinity"
+
+    def overflow(x, keep):
+        large = torch.exp(x * 1000)  # exp here
+        return large - large
+
+    report = depyf.find_nonfinite(overflow, torch.ones(3, 3), keep)
+    assert report.first.line == line_of("# exp here") and report.first_nan is not report.first
+    assert str(report).index("NaN made by") < str(report).index("infinity made by")
 
 
 def test_inputs_that_hold_nan_are_named_as_the_user_calls_them():

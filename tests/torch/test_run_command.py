@@ -298,7 +298,7 @@ def test_progress_of_a_long_compile(stream):
             if "compiling" in stream.getvalue():
                 break
     text = stream.getvalue()
-    assert "depyf: compiling slow\\x1b[31m [3/0] after Dynamo" in text
+    assert "depyf: compiling slow\\x1b[31m [3/0] (Dynamo traces it)" in text
     assert text.endswith("\r\033[K") == stream.isatty()  # the line is gone from a terminal
     entry.finished = True
     quiet = io.StringIO()

@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import re
 import threading
 import warnings
 import weakref
@@ -641,3 +642,25 @@ def test_a_dump_without_a_page_gets_it_from_the_report(tmp_path):
         torch.compile(lambda x: x.cos() + 1, backend="eager")(torch.ones(3))
     assert not (folder / "index.html").exists() and (folder / "depyf.json").exists()
     assert "x.cos() + 1" in report.build(folder).read_text()
+
+
+def test_a_dumped_file_says_where_the_code_of_its_resume_functions_is(tmp_path):
+    def parted(x):
+        x = x + 1
+        torch._dynamo.graph_break()
+        return x * 2
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(parted, backend="eager")(torch.ones(3))
+    (text,) = [
+        path.read_text() for path in tmp_path.glob("__transformed_code_0_for_parted.py")
+    ] or [
+        path.read_text()
+        for path in tmp_path.glob("__transformed_code_0_for_*_parted.py")
+        if "resume" not in path.name
+    ]
+    name = re.search(r"return (__resume_at_\w+)\(", text).group(1)
+    comment = text[text.index("# " + name) :].replace("\n# ", " ")
+    assert "resumed after line %d." % (parted.__code__.co_firstlineno + 2) in comment
+    pattern = re.search(r"Its code is in (\S+\.py), once", comment).group(1)
+    assert len(list(tmp_path.glob(pattern))) == 1

@@ -112,7 +112,10 @@ def test_transformed_code_reads_well(dumps):
     ]
     # from torch 2.15 on the code asks whether a profiler listens, which takes six lines more
     assert len(lines) <= 12 + 6 * ("_is_profiler_enabled" in text), text
-    assert text.count("__resume_at_") == 2
+    assert "\n".join(lines).count("__resume_at_") == 2
+    # each is followed to its file from here
+    assert text.count("toy_example, resumed after line ") == 2
+    assert len(re.findall(r"__transformed_code_\*_for_\w+\.py", text)) == 2
     assert "extend" not in text and "__temp_" not in text and "[:" not in text
     assert re.search(r"^    if ", text, re.MULTILINE)
 

@@ -724,13 +724,25 @@ def _add_caches(node: Node, add: Any) -> None:
             add(_IN_TURN, kernels, node)
 
 
+#: compiles that are named in a sentence; the rest is counted
+_NAMED = 4
+
+
+def _ids(nodes: Sequence[Node]) -> str:
+    more = len(nodes) - _NAMED
+    return ", ".join([node.key for node in nodes[:_NAMED]] + ["%d more" % more] * (more > 0))
+
+
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
     said = []
     cut = sum(1 for node in nodes if node.cuts)
     if cut:
-        which = "Each" if cut == len(nodes) else "%d of these %d" % (cut, len(nodes))
-        said.append("%s began again at a graph break, and would not without it." % which)
+        which = "Each"
+        if cut < len(nodes):
+            named = _ids([node for node in nodes if node.cuts])
+            which = "Of the %d compiles that began again, %d (%s)" % (len(nodes), cut, named)
+        said.append("%s did so at a graph break, and would not without it." % which)
     if any(
         "TensorifyScalarRestart" in str(reason)
         for node in nodes
@@ -752,11 +764,12 @@ def _of_guards(long: Sequence[Node], nodes: Sequence[Node]) -> str:
     """
     count = len(long[0].entry.get("guards") or ())
     said = "%s has %s guards. " % (long[0].key, format(count, ",")) if count else ""
-    again = sum(1 for node in long if node.reasons or node.is_resume)
+    again = [node for node in long if node.reasons or node.is_resume]
     if again:
         return said + (
             "Torch builds them for each compile: without the recompiles and graph breaks above, "
-            "%d of these %d would not be needed." % (again, len(long))
+            "of the %d compiles whose guards took long, %d would not be needed (%s)."
+            % (len(long), len(again), _ids(again))
         )
     if len(long) < len(nodes):
         return said + "Torch builds them once for each compile: fewer compiles need fewer."

@@ -3,6 +3,7 @@ files.
 """
 
 import io
+import os
 import sys
 import threading
 import types
@@ -93,14 +94,23 @@ def _someone_can_answer() -> bool:
 
 
 def _pause() -> None:
-    """Stops in the debugger at the line of the user's program that asked for it.
+    """Stops in the debugger in the frame of the user's program that asked for it.
 
-    A debugger that shows the user's code only does not stop in a file of this package: what calls
-    breakpoint() is therefore compiled to be of the user's line.
+    pdb is told the frame, so that it shows none of this package's. Another debugger is asked by
+    breakpoint(), and one that shows the user's code only does not stop in a file of this package:
+    what calls breakpoint() is therefore compiled to be of the user's line.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
         frame = frame.f_back
+    if sys.breakpointhook is sys.__breakpointhook__ and os.environ.get("PYTHONBREAKPOINT", "") in (
+        "",
+        "pdb.set_trace",
+    ):
+        import pdb
+
+        pdb.Pdb().set_trace(frame)
+        return
     text = "\n" * (frame.f_lineno - 1) + "__depyf_pause()"
     code = compile(text, frame.f_code.co_filename, "exec", dont_inherit=True)
     exec(code, frame.f_globals, dict(frame.f_locals, __depyf_pause=breakpoint))

@@ -115,6 +115,11 @@ def _texts(function: Any, entry: Any) -> Iterator[Tuple[str, str]]:
         yield "bytecode after", entry.transformed_bytecode
 
 
+def advice(found: Any) -> List[str]:
+    """What helps against a `depyf.model.GraphBreak`."""
+    return list(words.of_break(found.to_json())["help"])
+
+
 def _break(found: Any) -> str:
     said = words.of_break(found.to_json())
     lines = [

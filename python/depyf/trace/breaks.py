@@ -25,6 +25,8 @@ def _named_as_later(found: GraphBreak) -> GraphBreak:
 
 def parse_break(text: str, attempt: int) -> GraphBreak:
     """Reads what torch prints for a graph break; the reason is never empty."""
+    # logging writes this where it is to print an exception and there is none
+    text = re.sub(r"(\s*^NoneType: None$)+\s*\Z", "", text, flags=re.MULTILINE)
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
     lines = text.splitlines()
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it

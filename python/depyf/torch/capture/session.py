@@ -7,10 +7,12 @@ import types
 from traceback import format_exception
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
 from depyf.model import Artifact, Entry, Function, LiveObject, Problem
+from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
@@ -353,6 +355,30 @@ class Session(Records):
                         kind = "factory"
                     self._resume_names[id(resumed)] = (LiveObject(resumed), name, kind)
 
+    def _resume_notes(
+        self, entry: Entry, function: Function, scope: Optional[Dict[str, Any]]
+    ) -> str:
+        """Comments that say where the code of the resume functions is that an entry calls: torch
+        compiles them when they are first called.
+        """
+        notes, files = [], set()
+        for name in entry.calls:
+            code = resume_code(scope.get(name)) if scope is not None else None
+            parent, line = resumed(code.co_name) if code is not None else ("", 0)
+            if code is None or not parent:
+                continue
+            whole = entry.qualname or function.qualname or parent
+            whole = whole if whole.rpartition(".")[2] == parent else parent
+            part = Function(code.co_name, whole, through=function.through, is_resume=True)
+            line = line or code.co_firstlineno
+            file = "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
+            text = "%s is %s, resumed after line %d. Its code is in %s, once it was called."
+            if file in files:  # both go on after this line, on two ways
+                text += " README.md says in which of these."
+            files.add(file)
+            notes.append(depyf.legend.wrapped(shown(text % (name, whole, line, file))))
+        return "\n" + "".join(notes) if notes else ""
+
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
             function.source = source_of(code)
@@ -390,6 +416,7 @@ class Session(Records):
                     scope=shared.get("scope"),
                     own_locals=code.co_varnames,
                     about=about,
+                    notes=self._resume_notes(entry, self._functions[id(code)], shared.get("scope")),
                 )
                 try:
                     recompiled = recompile(filename_template=template)

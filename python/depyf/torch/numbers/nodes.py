@@ -129,6 +129,22 @@ def nonfinite_kind(tensors: Sequence[Any]) -> str:
     return " and ".join(word for word, there in (("NaN", nan), ("infinity", infinite)) if there)
 
 
+def has_positive_infinity(tensor: Any) -> bool:
+    """Whether a tensor holds infinity that is not -inf; True for what cannot be asked."""
+    import torch
+
+    if not tensor.is_floating_point():
+        return bool(tensor.is_complex())
+    try:
+        with torch.no_grad():
+            found = tensor.detach()
+            if found.element_size() == 1:
+                found = found.to(torch.float32)
+            return bool((found == float("inf")).any())
+    except (RuntimeError, NotImplementedError, TypeError):
+        return True
+
+
 _SIGNS = {
     "add": "+",
     "sub": "-",

@@ -1,7 +1,7 @@
 """The first operation that made NaN or infinity."""
 
 import contextlib
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from depyf.torch import compat
 from depyf.torch.capture import open_runs
@@ -10,6 +10,7 @@ from depyf.torch.numbers.nodes import (
     differentiable,
     element_text,
     gradients_of,
+    has_positive_infinity,
     input_name,
     nonfinite_kind,
     operation_of,
@@ -51,6 +52,7 @@ class _Finder:
                 return module.forward(*args)
             edges: Dict[int, Any] = {}
             kinds: Dict[Any, str] = {}
+            masks: Set[Any] = set()
             watcher = self._watcher(
                 module,
                 lambda node, values, inputs: self._seen(
@@ -58,6 +60,7 @@ class _Finder:
                     call,
                     edges,
                     kinds,
+                    masks,
                     names.get(node.name, node.name),
                     node,
                     values,
@@ -78,6 +81,9 @@ class _Finder:
         if self.report.first_nan is None and "NaN" in finding.kind:
             self.report.first_nan = finding
 
+    def _found_mask(self, finding: Nonfinite) -> None:
+        self.report.mask = finding
+
     def _wanted(self, kind: str) -> bool:
         return bool(kind) and (
             self.report.first is None or (self.report.first_nan is None and "NaN" in kind)
@@ -89,6 +95,7 @@ class _Finder:
         call: int,
         edges: Dict[int, Any],
         kinds: Dict[Any, str],
+        masks: Set[Any],
         name: str,
         node: Any,
         values: List[Any],
@@ -104,7 +111,11 @@ class _Finder:
                 for one, value in inputs
                 if any(id(tensor) in seen for tensor in tensors_in(value))
             }
-            if self._wanted(kind):
+            is_mask = kind == "infinity" and _is_mask(node, values, inputs, written, kinds, masks)
+            if is_mask:
+                masks.add(node)
+                masks.update(written)
+            if self.report.mask is None if is_mask else self._wanted(kind):
                 # what was not finite before is not this node's doing, but it may turn infinity into
                 # NaN; of what the node wrote to, only what was seen before it tells
                 known = [
@@ -119,7 +130,7 @@ class _Finder:
                 if node.op in ("placeholder", "get_attr") or kind != came or "NaN" not in came:
                     worst = _worst(values)
                     is_input = node.op in ("placeholder", "get_attr")
-                    self._found(
+                    (self._found_mask if is_mask else self._found)(
                         Nonfinite(
                             node=name,
                             operation=operation,
@@ -200,6 +211,32 @@ class _Finder:
                 )
 
         function.register_hook(after)
+
+
+def _is_mask(
+    node: Any,
+    values: Sequence[Any],
+    inputs: Sequence[Any],
+    written: Set[Any],
+    kinds: Dict[Any, str],
+    masks: Set[Any],
+) -> bool:
+    """Whether the infinity that a node made is that of a mask: -inf alone, which is an input, was
+    filled in as a constant, or comes from a mask.
+    """
+    if any(has_positive_infinity(one) for one in values):
+        return False
+    if node.op in ("placeholder", "get_attr"):
+        return True
+    came = [
+        one
+        for one, value in inputs
+        if (kinds.get(one) if one in written else nonfinite_kind(list(tensors_in(value))))
+    ]
+    if came:
+        return all(one in masks for one in came)
+    given = list(node.args) + list(node.kwargs.values())
+    return any(isinstance(one, float) and one == float("-inf") for one in given)
 
 
 def _worst(tensors: Sequence[Any]) -> Any:

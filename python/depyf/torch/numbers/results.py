@@ -119,6 +119,12 @@ class Nonfinite(_Place):
     inputs: List[TensorStatistics] = field(default_factory=list)
     element: str = ""
 
+    def summary(self) -> str:
+        """What made it and where, in one line."""
+        made = "" if self.is_input else " (%s)" % shown(self.operation)
+        where = ", %s" % self._place_text().strip() if self.path else ""
+        return "%s%s of captured graph %d%s" % (shown(self.node), made, self.graph, where)
+
     def __str__(self) -> str:
         if self.is_input:
             lines = [
@@ -151,9 +157,10 @@ class NonfiniteReport:
     """What `find_nonfinite` found.
 
     Attributes:
-        first: the first node that made NaN or infinity; None when all is finite.
-        first_nan: the first that made NaN, where that is another one: masks are often filled with
-            infinity on purpose.
+        first: the first node that made NaN or infinity; None when all is finite but for masks.
+        first_nan: the first that made NaN, where that is another one.
+        mask: the first node that made -inf which looks like a mask: it was filled in as a constant,
+            or came in as an input that holds no other infinity.
         graphs: captured graphs that ran.
         nodes: nodes that were looked at, each run counted.
         error: what ended the run early.
@@ -166,6 +173,7 @@ class NonfiniteReport:
     nodes: int = 0
     error: Optional[str] = None
     notes: List[str] = field(default_factory=list)
+    mask: Optional[Nonfinite] = None
 
     def __bool__(self) -> bool:
         return self.first is not None
@@ -182,11 +190,14 @@ class NonfiniteReport:
         if not self.graphs:
             head = "depyf: no graph was captured, so nothing was looked at"
         if self.first is None:
-            parts = [head + ("" if not self.graphs else ": every value was finite")]
+            but = ", but for -inf in what looks like a mask" if self.mask is not None else ""
+            parts = [head + (": every value was finite" + but if self.graphs else "")]
         else:
-            parts = [head, str(self.first)]
+            parts = [head, str(self.first_nan or self.first)]
             if self.first_nan is not None and self.first_nan is not self.first:
-                parts += ["and the first NaN:", str(self.first_nan)]
+                parts += ["and before it, the first infinity:", str(self.first)]
+        if self.mask is not None:
+            parts.append("-inf on purpose, as an intended mask? " + self.mask.summary())
         if self.error:
             parts.append("the run ended with %s" % shown(self.error))
         return "\n".join(parts + self.notes)
