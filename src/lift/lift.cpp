@@ -7,6 +7,7 @@
 #include "bytecode/effect.h"
 #include "flow/dominators.h"
 #include "lift/lifted.h"
+#include "lift/ways.h"
 #include "opcode/op_set.h"
 #include "support/append.h"
 #include "support/error.h"
@@ -14,10 +15,6 @@
 
 namespace depyf {
 namespace {
-
-/// Stands for a slot that holds different values at different points of a protected block: no
-/// parameter can carry it, which is harmless as long as the handler only pops it.
-constexpr ValueId kConflict{UINT32_MAX - 1};
 
 // Bounds on memory against hostile input; compilers stay far below both.
 constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096,
@@ -74,19 +71,6 @@ constexpr OpSet kFreesNothing{Op::LOAD_CONST,
 [[noreturn]] void fail(std::uint32_t offset, std::string_view op, const std::string& what) {
   throw Error("lift: at offset " + std::to_string(offset) + " (" + std::string(op) + "): " + what);
 }
-[[noreturn]] void unusual(std::uint32_t offset, std::string_view op, const std::string& what) {
-  throw UnusualCode("lift: at offset " + std::to_string(offset) + " (" + std::string(op) +
-                    "): " + what);
-}
-
-/// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
-struct Incoming {
-  std::uint32_t from;
-  std::uint8_t edge;
-};
-
-constexpr std::uint8_t kExceptional = 2;
-
 /// Lifts one code object after the other: what it allocates for one serves the next.
 class Lifter {
  public:
@@ -105,10 +89,15 @@ class Lifter {
       interpret();
       if (settle_back_edges()) break;
     }
-    if (remove_trivial_params()) resolve();
-    normalise();
-    drop_conflicts();
-    compress_edges();
+    if (has_params_) remove_trivial_parameters(out_, ways_, order_);
+    take_normal_forms(out_, ways_, to_normalise_, null_);
+    if (tests_bools_) leave_bools_to_tests(out_);
+    if (has_conflicts_) drop_conflicts(out_, ways_, cfg);
+    if (has_params_)
+      compress_edges(out_);
+    else
+      for (LiftedBlock& lifted : out_.blocks)
+        lifted.edges[0].args = lifted.edges[1].args = lifted.handler_args = {};
     return std::move(out_);
   }
 
@@ -120,12 +109,9 @@ class Lifter {
 
   Graph graph_;
   std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> incoming_at_;
-  std::vector<Incoming> incoming_;
+  Ways ways_;
   std::vector<RegionId> handler_region_;  // by block: a region whose handler it is
 
-  std::vector<std::uint8_t> done_;
-  std::vector<std::uint8_t> can_raise_block_;
   std::vector<std::uint64_t> forced_;  // sorted (block << 32 | slot): slots that need a parameter
   bool pessimistic_ = false;
   bool keeps_held_ = false;
@@ -142,7 +128,6 @@ class Lifter {
   SmallVector<ValueId, 64> stack_;
   std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something
                                        // other than its next version
-  std::vector<ValueId> replacement_;
   ValueId null_;
   ConstId none_const_;
 
@@ -173,7 +158,7 @@ class Lifter {
     handler_region_.assign(n, RegionId::none());
     if (const Block& first = cfg_->blocks[0];
         n == 1 && !first.next.valid() && !first.target.valid() && !first.region.valid()) {
-      incoming_at_.assign(2, 0);
+      ways_.first.assign(2, 0);
       order_.assign(1, 0);
       return;
     }
@@ -197,19 +182,20 @@ class Lifter {
       if (second.valid()) visit(second.index, std::uint8_t{1});
       if (block.region.valid()) visit((*cfg_)[block.region].handler.index, kExceptional);
     };
-    incoming_at_.assign(n + 1, 0);
+    ways_.first.assign(n + 1, 0);
     for (std::uint32_t b = 0; b < n; ++b) {
       each_edge(b, [&](std::uint32_t to, std::uint8_t) {
         graph_.edges.push_back(to);
-        ++incoming_at_[to + 1];
+        ++ways_.first[to + 1];
       });
       graph_.offsets.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
     }
-    for (std::uint32_t b = 0; b < n; ++b) incoming_at_[b + 1] += incoming_at_[b];
-    incoming_.resize(graph_.edges.size());
-    std::vector<std::uint32_t> fill(incoming_at_.begin(), incoming_at_.end() - 1);
+    for (std::uint32_t b = 0; b < n; ++b) ways_.first[b + 1] += ways_.first[b];
+    ways_.list.resize(graph_.edges.size());
+    std::vector<std::uint32_t> fill(ways_.first.begin(), ways_.first.end() - 1);
     for (std::uint32_t b = 0; b < n; ++b)
-      each_edge(b, [&](std::uint32_t to, std::uint8_t edge) { incoming_[fill[to]++] = {b, edge}; });
+      each_edge(b,
+                [&](std::uint32_t to, std::uint8_t edge) { ways_.list[fill[to]++] = {b, edge}; });
     if (n == 1)
       order_.assign(1, 0);
     else
@@ -367,8 +353,8 @@ class Lifter {
     headers_.clear();
     has_conflicts_ = false;
     results_ = slots_ = 0;
-    done_.assign(cfg_->size(), false);
-    can_raise_block_.assign(cfg_->size(), false);
+    ways_.done.assign(cfg_->size(), false);
+    ways_.can_raise.assign(cfg_->size(), false);
     block_ = cfg_->entry;
     instr_ = nullptr;
     null_ = add_value(ValueKind::Null, Op::PUSH_NULL);
@@ -377,18 +363,8 @@ class Lifter {
       block_ = BlockId(b);
       current_ = &out_.blocks[b];
       interpret_block();
-      done_[b] = true;
+      ways_.done[b] = true;
     }
-  }
-
-  std::span<ValueId>& args_of(const Incoming& in) {
-    LiftedBlock& from = out_.blocks[in.from];
-    return in.edge == kExceptional ? from.handler_args : from.edges[in.edge].args;
-  }
-
-  std::uint32_t first_offset(std::uint32_t b) const {
-    const Block& block = cfg_->blocks[b];
-    return block.first < cfg_->instrs.size() ? cfg_->instrs[block.first].offset : 0;
   }
 
   bool is_forced(std::uint32_t b, std::uint32_t slot) const {
@@ -397,8 +373,8 @@ class Lifter {
 
   void enter_block() {
     const std::uint32_t b = block_.index;
-    std::span<const Incoming> incoming(incoming_.data() + incoming_at_[b],
-                                       incoming_.data() + incoming_at_[b + 1]);
+    std::span<const Incoming> incoming(ways_.list.data() + ways_.first[b],
+                                       ways_.list.data() + ways_.first[b + 1]);
     instr_ = cfg_->blocks[b].first < cfg_->blocks[b].end ? &cfg_->instrs[cfg_->blocks[b].first]
                                                          : nullptr;
     RegionId handles = handler_region_[b];
@@ -409,21 +385,21 @@ class Lifter {
     bool depth_known = normal;
     for (const Incoming& in : incoming) {
       (in.edge == kExceptional ? exceptional : normal) = true;
-      if (!done_[in.from]) {
+      if (!ways_.done[in.from]) {
         back = true;
         continue;
       }
-      if (in.edge == kExceptional && can_raise_block_[in.from]) raising = true;
-      std::size_t size = args_of(in).size();
+      if (in.edge == kExceptional && ways_.can_raise[in.from]) raising = true;
+      std::size_t size = ways_.args_of(out_, in).size();
       if (depth_known && size != depth)
-        throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " +
-                    std::to_string(depth) + " deep on one way here and " + std::to_string(size) +
-                    " on another; the code object is damaged");
+        throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, b)) +
+                    ": the stack is " + std::to_string(depth) + " deep on one way here and " +
+                    std::to_string(size) + " on another; the code object is damaged");
       depth = size;
       depth_known = true;
     }
     if (exceptional && normal)
-      throw UnusualCode("lift: at offset " + std::to_string(first_offset(b)) +
+      throw UnusualCode("lift: at offset " + std::to_string(first_offset(*cfg_, b)) +
                         ": an exception handler is also entered by a jump; no compiler makes that");
     if (back) headers_.push_back(b);
     slots_ += depth;
@@ -435,9 +411,10 @@ class Lifter {
       bool differ = (back && pessimistic_) || (!forced_.empty() && is_forced(b, slot));
       for (const Incoming& in : incoming) {
         if (differ) break;
-        if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from]))
+        if (!ways_.done[in.from] ||
+            (in.edge == kExceptional && raising && !ways_.can_raise[in.from]))
           continue;
-        ValueId value = args_of(in)[slot];
+        ValueId value = ways_.args_of(out_, in)[slot];
         if (value == kConflict || (common.valid() && value != common)) differ = true;
         common = value;
       }
@@ -465,7 +442,7 @@ class Lifter {
 
   /// What the handler would find below its depth if the next instruction raised.
   void record_handler_view() {
-    can_raise_block_[block_.index] = true;
+    ways_.can_raise[block_.index] = true;
     if (handler_view_set_ && !below_touched_) return;
     // A call takes what it calls and the arguments off the stack, also where it raises. Torch's
     // block around a call begins above them.
@@ -489,7 +466,7 @@ class Lifter {
     lifted.region = source.region;
     protected_depth_ = source.region.valid() ? (*cfg_)[source.region].depth : 0;
     if (source.region.valid() && protected_depth_ > stack_.size() + (source.end - source.first))
-      throw Error("lift: at offset " + std::to_string(first_offset(block_.index)) +
+      throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, block_.index)) +
                   ": the handler wants a stack of " + std::to_string(protected_depth_) +
                   ", but the protected code has " + std::to_string(stack_.size()));
     handler_view_.assign(protected_depth_, kConflict);
@@ -1051,6 +1028,9 @@ class Lifter {
                test.offset;
   }
 
+  /// The operation that is made next has a normal form.
+  void normalise_later() { to_normalise_.push_back(ValueId(made_)); }
+
   // ---------------------------------------------------------------- parameters
 
   /// Loop headers were entered with the values of the first way in. Where a later edge brings
@@ -1061,17 +1041,17 @@ class Lifter {
     for (std::uint32_t b : headers_) {
       const std::vector<ValueId>& stack = out_.blocks[b].stack_in;
       bool raising = false;
-      for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k)
-        raising |= incoming_[k].edge == kExceptional && can_raise_block_[incoming_[k].from];
-      for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k) {
-        const Incoming& in = incoming_[k];
-        if (!done_[in.from]) continue;
-        if (in.edge == kExceptional && raising && !can_raise_block_[in.from]) continue;
-        std::span<ValueId> args = args_of(in);
+      for (std::uint32_t k = ways_.first[b]; k < ways_.first[b + 1]; ++k)
+        raising |= ways_.list[k].edge == kExceptional && ways_.can_raise[ways_.list[k].from];
+      for (std::uint32_t k = ways_.first[b]; k < ways_.first[b + 1]; ++k) {
+        const Incoming& in = ways_.list[k];
+        if (!ways_.done[in.from]) continue;
+        if (in.edge == kExceptional && raising && !ways_.can_raise[in.from]) continue;
+        std::span<ValueId> args = ways_.args_of(out_, in);
         std::size_t depth = in.edge == kExceptional ? args.size() : stack.size();
         if (args.size() != depth)
-          throw Error("lift: at offset " + std::to_string(first_offset(b)) + ": the stack is " +
-                      std::to_string(depth) + " deep on one way here and " +
+          throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, b)) +
+                      ": the stack is " + std::to_string(depth) + " deep on one way here and " +
                       std::to_string(args.size()) + " on another; the code object is damaged");
         for (std::uint32_t slot = 0; slot < depth; ++slot) {
           ValueId here = stack[slot];
@@ -1085,287 +1065,14 @@ class Lifter {
     forced_.erase(std::unique(forced_.begin(), forced_.end()), forced_.end());
     return false;
   }
-
-  ValueId find(ValueId id) {
-    if (id == kConflict || !id.valid()) return id;
-    ValueId root = id;
-    while (replacement_[root.index].valid()) root = replacement_[root.index];
-    while (replacement_[id.index].valid()) {
-      ValueId next = replacement_[id.index];
-      replacement_[id.index] = root;
-      id = next;
-    }
-    return root;
-  }
-
-  /// The arguments of a parameter, ignoring exceptional edges that are never taken.
-  template <class Visit>
-  void each_arg(ValueId param, Visit&& visit) {
-    const Value& value = out_[param];
-    const std::uint32_t b = value.block.index;
-    bool raising = false;
-    for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k)
-      raising |= incoming_[k].edge == kExceptional && can_raise_block_[incoming_[k].from];
-    for (std::uint32_t k = incoming_at_[b]; k < incoming_at_[b + 1]; ++k) {
-      const Incoming& in = incoming_[k];
-      if (!done_[in.from] || (in.edge == kExceptional && raising && !can_raise_block_[in.from]))
-        continue;
-      visit(args_of(in)[value.arg]);
-    }
-  }
-
-  /// Fills replacement_; false where nothing is replaced.
-  bool remove_trivial_params() {
-    if (!has_params_) return false;
-    bool any = false;
-    replacement_.assign(out_.values.size(), ValueId::none());
-    std::vector<ValueId> work;
-    for (std::uint32_t b : order_)
-      for (ValueId param : out_.blocks[b].params) work.push_back(param);
-    // Users of each parameter among the parameters, as linked lists.
-    constexpr std::uint32_t kEnd = UINT32_MAX;
-    std::vector<std::uint32_t> head(out_.values.size(), kEnd), next;
-    std::vector<ValueId> user;
-    for (ValueId param : work)
-      each_arg(param, [&](ValueId arg) {
-        if (arg == kConflict || out_[arg].kind != ValueKind::Param || arg == param) return;
-        next.push_back(head[arg.index]);
-        user.push_back(param);
-        head[arg.index] = static_cast<std::uint32_t>(next.size() - 1);
-      });
-    std::reverse(work.begin(), work.end());
-    while (!work.empty()) {
-      ValueId param = work.back();
-      work.pop_back();
-      if (replacement_[param.index].valid()) continue;
-      ValueId only;
-      bool trivial = true;
-      each_arg(param, [&](ValueId arg) {
-        arg = find(arg);
-        if (arg == param) return;
-        if (arg == kConflict || (only.valid() && arg != only)) trivial = false;
-        only = arg;
-      });
-      if (!trivial || !only.valid()) continue;
-      replacement_[param.index] = only;
-      any = true;
-      // Whoever used it may be trivial now, and its users are its replacement's from now on.
-      std::uint32_t last = kEnd;
-      for (std::uint32_t k = head[param.index]; k != kEnd; k = next[k]) {
-        work.push_back(user[k]);
-        last = k;
-      }
-      if (last != kEnd && out_[only].kind == ValueKind::Param) {
-        next[last] = head[only.index];
-        head[only.index] = head[param.index];
-      }
-    }
-    return any;
-  }
-
-  void resolve() {
-    auto all = [&](std::span<ValueId> list) {
-      for (ValueId& id : list) id = find(id);
-    };
-    for (Value& value : out_.values) all(value.operands);
-    each_held(out_, all);
-    for (LiftedBlock& lifted : out_.blocks) {
-      std::erase_if(lifted.params,
-                    [&](ValueId param) { return replacement_[param.index].valid(); });
-      lifted.value = find(lifted.value);
-      lifted.item = find(lifted.item);
-      all(lifted.raise_args);
-      all(lifted.stack_in);
-      all(lifted.edges[0].args);
-      all(lifted.edges[1].args);
-      all(lifted.handler_args);
-    }
-  }
-
-  // ---------------------------------------------------------------- normal forms
-
-  bool may_be_null(ValueId id) {
-    const Value& value = out_[id];
-    if (value.kind != ValueKind::Param) return false;
-    bool found = false;
-    each_arg(id, [&](ValueId arg) { found |= arg == null_; });
-    return found;
-  }
-
-  /// Takes the NULL at `at` out of the operands.
-  void strip_null(Value& call, std::size_t at) {
-    for (ValueId id : {call.operands[0], call.operands[1]})
-      if (may_be_null(id))
-        unusual(
-            call.offset, op_name(call.op),
-            "the NULL below the arguments is a value on some ways here; no compiler makes that");
-    if (call.op == Op::CALL_EX && call.operands[at] != null_)  // CPython does not look at it
-      unusual(call.offset, op_name(call.op),
-              "a value is where the callable's NULL belongs; no compiler makes that");
-    if (call.operands[at] == null_) {
-      if (at == 1) call.operands[1] = call.operands[0];
-      call.operands = call.operands.subspan(1);
-    }
-    call.aux = 0;
-  }
-
-  /// The operation that is made next has a normal form.
-  void normalise_later() { to_normalise_.push_back(ValueId(made_)); }
-
-  void normalise() {
-    for (ValueId id : to_normalise_) {
-      Value& value = out_[id];
-      if (value.op == Op::EXC_MATCH)
-        compare_exception(value);
-      else
-        strip_nulls(value);
-    }
-    if (tests_bools_) leave_bools_to_tests();
-  }
-
-  void strip_nulls(Value& call) {
-    if (call.op == Op::CALL_EX && (call.arg & 1) && call.operands.back() == null_) {
-      call.operands = call.operands.first(call.operands.size() - 1);
-      call.arg &= ~1u;
-    }
-    if (call.aux != kPlain) strip_null(call, call.aux == kNullBelow ? 0 : 1);
-    if (call.op == Op::CALL)
-      call.arg = static_cast<std::uint32_t>(call.operands.size() - 1);
-    else if (call.op == Op::CALL_KW)
-      call.arg = static_cast<std::uint32_t>(call.operands.size() - 2);
-  }
-
-  /// ≤ 3.10 tests the type of the exception, which enter_block() makes right after its value.
-  void compare_exception(Value& match) {
-    const Value& tested = out_[match.operands[0]];
-    if (tested.kind != ValueKind::ExceptionType) return;
-    match.operands[0] = ValueId(match.operands[0].index - 1);
-  }
-
-  /// bool() of what is tested anyway: the test calls it.
-  void leave_bools_to_tests() {
-    std::vector<std::uint32_t> uses(out_.values.size(), 0);
-    auto count = [&](ValueId id) {
-      if (id.valid() && id != kConflict) ++uses[id.index];
-    };
-    for (const LiftedBlock& lifted : out_.blocks) {
-      for (ValueId id : lifted.body)
-        for (ValueId operand : out_[id].operands) count(operand);
-      count(lifted.value);
-      for (ValueId id : lifted.raise_args) count(id);
-      for (const Edge& edge : lifted.edges)
-        for (ValueId id : edge.args) count(id);
-      for (ValueId id : lifted.handler_args) count(id);
-    }
-    for (LiftedBlock& lifted : out_.blocks) {
-      if (lifted.term == TermKind::Branch)
-        transparent_bool(lifted.value, lifted.body, lifted.body.size(), uses);
-      for (std::size_t i = 0; i < lifted.body.size(); ++i) {
-        Value& value = out_[lifted.body[i]];
-        if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not))
-          transparent_bool(value.operands[0], lifted.body, i, uses);
-      }
-      std::erase_if(lifted.body, [&](ValueId id) {
-        return out_[id].op == Op::TO_BOOL && out_[id].operands.empty();
-      });
-    }
-  }
-
-  void transparent_bool(ValueId& tested, const std::vector<ValueId>& body, std::size_t at,
-                        const std::vector<std::uint32_t>& uses) {
-    if (at == 0 || body[at - 1] != tested || uses[tested.index] != 1) return;
-    Value& value = out_[tested];
-    if (value.op == Op::TO_BOOL && value.aux == 0) {
-      tested = value.operands[0];
-      value.operands = {};
-    } else if (value.op == Op::COMPARE) {
-      value.aux = 0;
-    }
-  }
-
-  /// Parameters that no value can stand for must be unused; they go away.
-  void drop_conflicts() {
-    if (!has_conflicts_) return;
-    std::vector<ValueId> work;
-    std::vector<bool> live(out_.values.size(), false);
-    auto use = [&](ValueId id) {
-      if (!id.valid() || id == kConflict || live[id.index]) return;
-      live[id.index] = true;
-      if (out_[id].kind == ValueKind::Param) work.push_back(id);
-    };
-    for (LiftedBlock& lifted : out_.blocks) {
-      for (ValueId id : lifted.body)
-        for (ValueId operand : out_[id].operands) use(operand);
-      use(lifted.value);
-      if (lifted.item.valid())
-        for (ValueId operand : out_[lifted.item].operands) use(operand);
-      for (ValueId id : lifted.raise_args) use(id);
-    }
-    while (!work.empty()) {
-      ValueId param = work.back();
-      work.pop_back();
-      each_arg(param, [&](ValueId arg) {
-        if (arg == kConflict)
-          unusual(first_offset(out_[param].block.index), "handler",
-                  "it reads stack slot " + std::to_string(out_[param].arg) +
-                      ", which changes inside the protected code; no compiler makes that");
-        use(arg);
-      });
-    }
-    // A dead parameter that it feeds gets no argument on that edge.
-    std::vector<bool> doomed(out_.values.size(), false);
-    for (LiftedBlock& lifted : out_.blocks)
-      for (ValueId param : lifted.params)
-        if (!live[param.index])
-          each_arg(param, [&](ValueId arg) {
-            if (arg == kConflict) doomed[param.index] = true;
-          });
-    auto blank = [&](std::span<ValueId> list) {
-      for (ValueId& id : list)
-        if (id.valid() && id != kConflict && doomed[id.index]) id = ValueId::none();
-    };
-    for (LiftedBlock& lifted : out_.blocks) {
-      std::erase_if(lifted.params, [&](ValueId param) { return doomed[param.index]; });
-      blank(lifted.stack_in);
-      blank(lifted.edges[0].args);
-      blank(lifted.edges[1].args);
-      blank(lifted.handler_args);
-    }
-    each_held(out_, blank);
-  }
-
-  /// Edges carry whole stacks until here; what remains is one argument for each parameter.
-  void compress_edges() {
-    if (!has_params_) {
-      for (LiftedBlock& lifted : out_.blocks)
-        lifted.edges[0].args = lifted.edges[1].args = lifted.handler_args = {};
-      return;
-    }
-    for (LiftedBlock& lifted : out_.blocks) {
-      for (Edge& edge : lifted.edges)
-        if (edge.to.valid()) compress(edge.args, edge.to);
-      if (lifted.region.valid()) {
-        const Region& region = out_.regions[lifted.region.index];
-        compress(lifted.handler_args, region.handler);
-      }
-    }
-    for (LiftedBlock& lifted : out_.blocks)
-      for (std::uint32_t i = 0; i < lifted.params.size(); ++i) out_[lifted.params[i]].arg = i;
-  }
-
-  void compress(std::span<ValueId>& args, BlockId to) {
-    const std::vector<ValueId>& params = out_.blocks[to.index].params;
-    std::size_t n = 0;
-    // In place: parameters are in the order of their slots, so arg >= n always holds.
-    for (ValueId param : params) {
-      ValueId arg = args[out_[param].arg];
-      args[n++] = arg == kConflict ? ValueId::none() : arg;
-    }
-    args = args.first(n);
-  }
 };
 
 }  // namespace
+
+std::uint32_t first_offset(const Cfg& cfg, std::uint32_t b) {
+  const Block& block = cfg.blocks[b];
+  return block.first < cfg.instrs.size() ? cfg.instrs[block.first].offset : 0;
+}
 
 bool may_free(Op op) { return !kFreesNothing[op]; }
 

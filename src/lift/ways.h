@@ -1,0 +1,82 @@
+#pragma once
+// What lift.cpp knows of the graph when every block was interpreted, for the passes after that: a
+// way into a block hands a value to each of its parameters.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lift/lifted.h"
+
+namespace depyf {
+
+/// Stands for a slot that holds different values at different points of a protected block: no
+/// parameter can carry it, which is harmless as long as the handler only pops it.
+constexpr ValueId kConflict{UINT32_MAX - 1};
+
+/// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
+struct Incoming {
+  std::uint32_t from;
+  std::uint8_t edge;
+};
+
+constexpr std::uint8_t kExceptional = 2;
+
+/// The ways into each block. Until compress_edges() an edge carries the whole stack.
+struct Ways {
+  std::vector<std::uint32_t> first;  // by block: of its ways in `list`; one more at the end
+  std::vector<Incoming> list;
+  std::vector<std::uint8_t> done;       // by block: was it interpreted?
+  std::vector<std::uint8_t> can_raise;  // by block: may an instruction in it raise?
+
+  static std::span<ValueId>& args_of(Lifted& lifted, const Incoming& in) {
+    LiftedBlock& from = lifted.blocks[in.from];
+    return in.edge == kExceptional ? from.handler_args : from.edges[in.edge].args;
+  }
+
+  /// The arguments of a parameter, ignoring exceptional edges that are never taken.
+  template <class Visit>
+  void each_arg(Lifted& lifted, ValueId param, Visit&& visit) const {
+    const Value& value = lifted[param];
+    const std::uint32_t b = value.block.index;
+    bool raising = false;
+    for (std::uint32_t k = first[b]; k < first[b + 1]; ++k)
+      raising |= list[k].edge == kExceptional && can_raise[list[k].from];
+    for (std::uint32_t k = first[b]; k < first[b + 1]; ++k) {
+      const Incoming& in = list[k];
+      if (!done[in.from] || (in.edge == kExceptional && raising && !can_raise[in.from])) continue;
+      visit(args_of(lifted, in)[value.arg]);
+    }
+  }
+};
+
+/// The offset of a block's first instruction.
+std::uint32_t first_offset(const Cfg& cfg, std::uint32_t block);
+
+// ---- parameters.cpp
+
+/// A parameter that every way hands one value is that value (Braun et al., "Simple and Efficient
+/// Construction of Static Single Assignment Form", CC 2013). `order`: the blocks, from the entry.
+void remove_trivial_parameters(Lifted& lifted, const Ways& ways,
+                               std::span<const std::uint32_t> order);
+
+/// Parameters that no value can stand for must be unused; they go away. Throws UnusualCode where
+/// one is used.
+void drop_conflicts(Lifted& lifted, const Ways& ways, const Cfg& cfg);
+
+/// Edges carry whole stacks until here; what remains is one argument for each parameter.
+void compress_edges(Lifted& lifted);
+
+// ---- normal_forms.cpp
+
+/// Calls without the NULL that CPython puts beside what is called, and comparisons of exceptions
+/// with the exception instead of its type. `null`: the value that stands for that NULL. Throws
+/// UnusualCode for calls that no compiler makes.
+void take_normal_forms(Lifted& lifted, const Ways& ways, std::span<const ValueId> operations,
+                       ValueId null);
+
+/// bool() of what is tested anyway: the test calls it.
+void leave_bools_to_tests(Lifted& lifted);
+
+[[noreturn]] void throw_unusual(std::uint32_t offset, std::string_view op, const std::string& what);
+
+}  // namespace depyf
