@@ -1,8 +1,8 @@
 """A compiled program that is slow, for three reasons; docs/questions/slow_program.md finds them.
 
-depyf run --breaks examples/slow.py
-depyf run --recompiles examples/slow.py
-depyf run --profile examples/slow.py
+depyf run --breaks slow.py
+depyf run --recompiles slow.py
+depyf run --profile slow.py
 """
 
 import torch

@@ -80,7 +80,7 @@ def test_commands_run(tmp_path):
     (tmp_path / "recompile.py").write_text(recompile)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples" / "recompile.py").write_text(recompile)
-    (tmp_path / "examples" / "slow.py").write_text((ROOT / "examples" / "slow.py").read_text())
+    (tmp_path / "slow.py").write_text((ROOT / "examples" / "slow.py").read_text())
     environ = environment(tmp_path / "cache", BROWSER="true")
     done = warm.run(["-c", RUNNER], environ, cwd=tmp_path, input=json.dumps(commands))
     assert done.returncode == 0, done.stderr
@@ -130,3 +130,13 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert done.returncode == 0 and "WARNING" not in done.stdout, done.stdout
     text = (tmp_path / "site" / "api" / "index.html").read_text(encoding="utf-8")
     assert "find_nonfinite" in text and "largest differences" in text  # from a docstring
+
+
+def test_the_programs_that_pages_run_stand_on_a_page_as_they_are():
+    names = set()
+    for page in PAGES:
+        for text in blocks(page, "sh"):
+            names.update(re.findall(r"^depyf run .*?(\w+\.py)$", text, re.MULTILINE))
+    shown = blocks(ROOT / "docs" / "programs.md", "python")
+    examples = {path.name: path.read_text() for path in (ROOT / "examples").glob("*.py")}
+    assert names and {examples[name] for name in names} <= set(shown)

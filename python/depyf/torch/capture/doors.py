@@ -195,6 +195,9 @@ def explain_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
     """Calls a function once under torch.compile and returns what was compiled; the call's result is
     `run.result`.
 
+    It takes the function and its arguments as `find_nonfinite` and `profile` do. `depyf.explain`
+    is the package of the original project, so that this has another name than what it explains.
+
     Args:
         fn: a function, module or already compiled callable; what is not compiled yet is compiled
             with default options.
