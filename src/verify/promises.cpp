@@ -154,12 +154,14 @@ class Stacks {
     Method,   // what LOAD_METHOD and its like push: the function,
     Self,     // and what it is called with, or NULL and the attribute
     Null,     // what PUSH_NULL pushes: calls alone know what it is
-    Unusable  // any of the last five, or something else: it depends on the way that was taken
+    Cleared,  // what a local held that may have held nothing: only such a local takes it
+    Unusable  // any of the last six, or something else: it depends on the way that was taken
   };
   struct Item {
     Kind kind = Kind::Other;
     std::uint32_t from = 0;      // Method, Self: offset of the instruction
     std::uint32_t slot = kNone;  // the local that holds the object, where the stack borrows it
+    bool null = false;           // there may be no object at all, on one of the ways at least
     bool operator==(const Item&) const = default;
   };
   using Stack = std::vector<Item>;
@@ -215,7 +217,7 @@ class Stacks {
     // Borrowed on one of the ways at least; of two locals, both would have to stay.
     const std::uint32_t slot = a.slot == kNone ? b.slot : a.slot;
     const bool two = a.slot != b.slot && a.slot != kNone && b.slot != kNone;
-    return {two ? Kind::Unusable : kind, same && !two ? a.from : 0, slot};
+    return {two ? Kind::Unusable : kind, same && !two ? a.from : 0, slot, a.null || b.null};
   }
 
   void raise(RegionId id, const Stack& stack) {
@@ -223,7 +225,9 @@ class Stacks {
     Stack at(region.depth);
     std::copy_n(stack.begin(), std::min(stack.size(), at.size()), at.begin());
     if (region.entry == HandlerEntry::Six) {
-      at.insert(at.end(), 3, {Kind::Saved});
+      // Of no exception there is a type, None, but neither a value nor a traceback.
+      at.insert(at.end(), 2, {.kind = Kind::Saved, .null = true});
+      at.insert(at.end(), {Kind::Saved});
       at.insert(at.end(), 2, {});
     }
     if (region.lasti) at.push_back({Kind::Position});
@@ -297,7 +301,7 @@ class Stacks {
            low.kind == Kind::Method && high.kind == Kind::Self && low.from == high.from;
   }
 
-  static bool may_be_null(const Item& item) {
+  static bool is_half_or_null(const Item& item) {
     return item.kind == Kind::Null || item.kind == Kind::Method || item.kind == Kind::Self;
   }
 
@@ -306,7 +310,7 @@ class Stacks {
                         const Item& item) {
     if (instr.op == Op::CALL_EX) return item.kind == Kind::Null;
     return (instr.op == Op::CALL || instr.op == Op::CALL_KW) && instr.aux != kPlain &&
-           distance + 1 >= pops && may_be_null(item);
+           distance + 1 >= pops && is_half_or_null(item);
   }
 
   /// A local that the stack borrows must keep its value until the stack has lost it.
@@ -324,8 +328,7 @@ class Stacks {
     const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
     if (instr.op == Op::COPY && n > 0) {
       const Item item = *at(n);
-      if (item.kind == Kind::Method || item.kind == Kind::Self)
-        say(instr, "copies half of a method");
+      if (item.null) say(instr, "copies what may be no object");
       // POP_EXCEPT takes the copy, after which the other is nothing any more.
       if (item.kind == Kind::Saved) at(n)->kind = Kind::Unusable;
       stack.push_back(item);
@@ -391,11 +394,11 @@ class Stacks {
     const bool calls = (instr.op == Op::CALL || instr.op == Op::CALL_KW) && effect.pops >= 2;
     if (calls && !takes_halves(stack, instr, effect.pops))
       return say(instr, "takes half of a method");
-    // Where LOAD_SPECIAL is, what it pushed is dropped so.
-    if (instr.op == Op::POP_TOP && may_be_null(*at(1)) &&
-        (at(1)->kind == Kind::Null || !drops_halves_))
+    // Where LOAD_SPECIAL is, what it pushed is dropped so, and whether it is NULL is looked at.
+    if (instr.op == Op::POP_TOP && at(1)->null && (at(1)->kind == Kind::Null || !drops_halves_))
       return say(instr, "drops what may be no object");
-    for (std::size_t i = 1; instr.op != Op::POP_TOP && i <= effect.pops; ++i)
+    const bool restores = instr.op == Op::STORE_FAST && at(1)->kind == Kind::Cleared;
+    for (std::size_t i = 1; instr.op != Op::POP_TOP && !restores && i <= effect.pops; ++i)
       if (is_special(*at(i)) && !is_callee(instr, effect.pops, i, *at(i)))
         return say(instr, "takes what only handlers and calls of methods may take");
     if (breaks_loan(instr, stack))
@@ -417,7 +420,8 @@ class Stacks {
             Stack& stack) const {
     const auto at = [&](std::size_t distance) { return stack.end() - std::ptrdiff_t(distance); };
     if (effect.pushes == 0) return;
-    if (instr.op == Op::PUSH_NULL) at(1)->kind = Kind::Null;
+    if (instr.op == Op::PUSH_NULL) *at(1) = {.kind = Kind::Null, .null = true};
+    if (instr.op == Op::LOAD_FAST_AND_CLEAR) *at(1) = {.kind = Kind::Cleared, .null = true};
     const bool is_not =
         instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
     if (is_not || gives_bool(instr)) at(1)->kind = Kind::Bool;
@@ -427,12 +431,12 @@ class Stacks {
     const bool halves = instr.op == Op::LOAD_METHOD || instr.op == Op::LOAD_SPECIAL ||
                         (instr.op == Op::LOAD_SUPER_ATTR && effect.pushes == 2);
     if (halves) {
-      *at(2) = {Kind::Method, instr.offset};
-      *at(1) = {Kind::Self, instr.offset};
+      *at(2) = {Kind::Method, instr.offset, kNone, true};
+      *at(1) = {Kind::Self, instr.offset, kNone, true};
     }
     if (effect.pushes == 3 && (instr.op == Op::WITH_ENTER || instr.op == Op::ASYNC_WITH_ENTER)) {
-      *at(3) = {Kind::Method, instr.offset};
-      *at(2) = {Kind::Self, instr.offset};
+      *at(3) = {Kind::Method, instr.offset, kNone, true};
+      *at(2) = {Kind::Self, instr.offset, kNone, true};
     }
     if (!borrows_) return;
     if (instr.op == Op::LOAD_FAST &&

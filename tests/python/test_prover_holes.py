@@ -676,6 +676,28 @@ def test_half_of_a_method_is_no_value(version):
     assert said.split() == ["unproven", "True"], said
 
 
+@pytest.mark.parametrize("version", TABLES)
+def test_what_may_be_no_object_on_one_way_is_not_dropped(version):
+    """A call that leaves its NULL on the stack, and a way from there to what drops a value."""
+    said = pythons.run(
+        version,
+        HANDLERS
+        + "code = function('def f(a, b):\\n for i in (1, 2):\\n  try: g(a)\\n  except* E: h(b)\\n"
+        "  finally: g(i)\\n return b')\n"
+        "code = replace(code, co_stacksize=code.co_stacksize + 3)\n"
+        "for call in operands(code, 'CALL', 0):\n"
+        "    if sys.version_info < (3, 12):\n"
+        "        raw = bytearray(call.co_code)\n"
+        "        at = next(i for i in range(0, len(raw), 2) if raw[i] != code.co_code[i] or\n"
+        "                  raw[i + 1] != code.co_code[i + 1])\n"
+        "        raw[at - 3] = 0  # PRECALL\n"
+        "        call = replace(call, co_code=bytes(raw))\n"
+        "    for other in swapped(call, 'JUMP_FORWARD', 'NOP'):\n"
+        "        print(verdict(code, other), verdict(other, code))\n",
+    )
+    assert len(said.split()) >= 4 and not set(said.split()) & set(PROVEN), said
+
+
 @pytest.mark.parametrize("version", ["3.14", "3.15"])
 def test_a_local_is_borrowed_only_while_it_keeps_its_value(version):
     said = pythons.run(
