@@ -169,6 +169,11 @@ inline bool unparses_constant_tuples(const Module& module) { return module.versi
 /// A set display of three constants or more compiles to an update with a frozenset of them.
 inline bool folds_set_displays(const Module& module) { return module.version >= PyVersion{3, 9}; }
 
+inline bool has_walruses(const Module& module) { return module.version >= PyVersion{3, 8}; }
+
+/// Are constants folded in a walrus as they are elsewhere?
+inline bool folds_in_walruses(const Module& module) { return module.version >= PyVersion{3, 10}; }
+
 /// `from __future__ import annotations` is in force; the flag moved in 3.8.
 inline bool future_annotations(const CodeObject& code) {
   return code.flags &

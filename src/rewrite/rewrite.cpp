@@ -18,8 +18,9 @@ constexpr Pass kPasses[] = {
     {"find declarations", find_declarations},     {"restore annotations", restore_annotations},
     {"restore definitions", restore_definitions}, {"restore imports", restore_imports},
     {"restore asserts", restore_asserts},         {"restore strings", restore_strings},
-    {"restore numbers", restore_numbers},         {"clean scope body", clean_scope_body},
-    {"drop implied jumps", drop_implied_jumps},   {"tidy conditions", tidy_conditions},
+    {"restore numbers", restore_numbers},         {"restore walruses", restore_walruses},
+    {"clean scope body", clean_scope_body},       {"drop implied jumps", drop_implied_jumps},
+    {"tidy conditions", tidy_conditions},
     {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
     {"order annotations", order_annotations},     {"refuse returns", refuse_returns},
     {"reach odd names", reach_odd_names},         {"insert declarations", insert_declarations},

@@ -182,6 +182,7 @@ void restore_imports(Rewriter& r);
 void restore_asserts(Rewriter& r);
 void restore_strings(Rewriter& r);
 void restore_numbers(Rewriter& r);
+void restore_walruses(Rewriter& r);
 void clean_scope_body(Rewriter& r);
 void refuse_returns(Rewriter& r);  // a `return` in a module or class
 void drop_implied_jumps(Rewriter& r);
