@@ -214,6 +214,24 @@ std::optional<std::uint32_t> SourceColumns::start(std::span<const StmtId> list) 
   return least;
 }
 
+/// Does `return ` fit before a None, or is that a `pass`? On the row of `def` a level of
+/// indentation comes before the header, whose width is known where it has no annotations or
+/// defaults; `pass` is what most people write there.
+bool SourceColumns::begins_return(const SourceSpan& none) const {
+  constexpr std::string_view kHeader = "def (): ", kSeparator = ", ";
+  std::uint32_t before = 0;
+  const CodeObject& code = r_.object;
+  if (static_cast<std::uint32_t>(none.line) == code.firstlineno) {
+    before = static_cast<std::uint32_t>(kHeader.size() + r_.text(code.name).size());
+    for (std::uint32_t i = 0; i < code.argcount; ++i) {
+      if (i != 0) before += static_cast<std::uint32_t>(kSeparator.size());
+      before += static_cast<std::uint32_t>(r_.text(code.slots[i].name).size());
+    }
+    if (none.first < before || (none.first - before) % step() == 0) return false;
+  }
+  return none.first >= before + kBeforeValue && (none.first - before - kBeforeValue) % step() == 0;
+}
+
 bool SourceColumns::writes_jump(StmtId id) const {
   const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
@@ -225,8 +243,7 @@ bool SourceColumns::writes_jump(StmtId id) const {
   if (s.kind == StmtKind::Continue) return width == kContinueWidth;
   if (r_.role != Role::Function) return false;  // the end of a module or class
   if (width != kReturnWidth && width != kNoneWidth) return false;
-  if (width == kNoneWidth && (own.first < kBeforeValue || (own.first - kBeforeValue) % step() != 0))
-    return false;
+  if (width == kNoneWidth && !begins_return(own)) return false;
   // The end of a function has the place of what came before it.
   find_others();
   return !std::binary_search(others_.begin(), others_.end(), own, before);

@@ -55,6 +55,7 @@ class SourceColumns {
   std::optional<std::uint32_t> start_of_roots(
       const Stmt& s) const;  // of a statement that is nothing but expressions
 
+  bool begins_return(const SourceSpan& none) const;
   void find_jumps() const;
   void find_others() const;
 
