@@ -14,16 +14,24 @@ struct Pass {
 /// In this order: names and scopes are read from the raw body, then definitions swallow what made
 /// them, then the rest is tidied.
 constexpr Pass kPasses[] = {
-    {"separate locals", separate_locals},         {"unmangle names", unmangle_names},
-    {"find declarations", find_declarations},     {"restore annotations", restore_annotations},
-    {"restore definitions", restore_definitions}, {"restore imports", restore_imports},
-    {"restore asserts", restore_asserts},         {"restore strings", restore_strings},
-    {"restore numbers", restore_numbers},         {"restore walruses", restore_walruses},
-    {"clean scope body", clean_scope_body},       {"drop implied jumps", drop_implied_jumps},
+    {"separate locals", separate_locals},
+    {"unmangle names", unmangle_names},
+    {"find declarations", find_declarations},
+    {"restore annotations", restore_annotations},
+    {"restore definitions", restore_definitions},
+    {"restore imports", restore_imports},
+    {"restore asserts", restore_asserts},
+    {"restore strings", restore_strings},
+    {"restore numbers", restore_numbers},
+    {"restore walruses", restore_walruses},
+    {"clean scope body", clean_scope_body},
+    {"drop implied jumps", drop_implied_jumps},
     {"tidy conditions", tidy_conditions},
     {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
-    {"order annotations", order_annotations},     {"refuse returns", refuse_returns},
-    {"reach odd names", reach_odd_names},         {"insert declarations", insert_declarations},
+    {"order annotations", order_annotations},
+    {"refuse returns", refuse_returns},
+    {"reach odd names", reach_odd_names},
+    {"insert declarations", insert_declarations},
     {"insert docstring", insert_docstring},
 };
 

@@ -218,18 +218,30 @@ std::optional<std::uint32_t> SourceColumns::start(std::span<const StmtId> list) 
 /// indentation comes before the header, whose width is known where it has no annotations or
 /// defaults; `pass` is what most people write there.
 bool SourceColumns::begins_return(const SourceSpan& none) const {
-  constexpr std::string_view kHeader = "def (): ", kSeparator = ", ";
   std::uint32_t before = 0;
-  const CodeObject& code = r_.object;
-  if (static_cast<std::uint32_t>(none.line) == code.firstlineno) {
-    before = static_cast<std::uint32_t>(kHeader.size() + r_.text(code.name).size());
-    for (std::uint32_t i = 0; i < code.argcount; ++i) {
-      if (i != 0) before += static_cast<std::uint32_t>(kSeparator.size());
-      before += static_cast<std::uint32_t>(r_.text(code.slots[i].name).size());
-    }
+  if (static_cast<std::uint32_t>(none.line) == r_.object.firstlineno) {
+    before = header_width();
     if (none.first < before || (none.first - before) % step() == 0) return false;
   }
   return none.first >= before + kBeforeValue && (none.first - before - kBeforeValue) % step() == 0;
+}
+
+/// Of `def name(a, *b): `, without annotations and defaults.
+std::uint32_t SourceColumns::header_width() const {
+  const CodeObject& code = r_.object;
+  const bool rest = code.flags & kVarArgs, keywords = code.flags & kVarKeywords;
+  const std::uint32_t named = code.argcount + code.kwonlyargcount;
+  std::size_t width = std::string_view("def (): ").size() + r_.text(code.name).size();
+  if (code.flags & (kCoroutine | kAsyncGenerator)) width += std::string_view("async ").size();
+  const std::uint32_t count = named + std::uint32_t{rest} + std::uint32_t{keywords};
+  for (std::uint32_t i = 0; i < count && i < code.slots.size(); ++i)
+    width += r_.text(code.slots[i].name).size();
+  const bool star = rest || code.kwonlyargcount != 0, slash = code.posonlyargcount != 0;
+  const std::uint32_t parts =
+      count + std::uint32_t{slash} + std::uint32_t{star && !rest};  // with separators between
+  width += std::size_t{star} + (keywords ? 2 : 0) + std::size_t{slash};
+  if (parts > 1) width += (parts - 1) * std::string_view(", ").size();
+  return static_cast<std::uint32_t>(width);
 }
 
 bool SourceColumns::writes_jump(StmtId id) const {

@@ -56,6 +56,7 @@ class SourceColumns {
       const Stmt& s) const;  // of a statement that is nothing but expressions
 
   bool begins_return(const SourceSpan& none) const;
+  std::uint32_t header_width() const;
   void find_jumps() const;
   void find_others() const;
 

@@ -38,9 +38,8 @@ bool is_unfolded(const Rewriter& r, const Expr& e) {
     return (op == CompareOp::In || op == CompareOp::NotIn) &&
            is_display_of_constants(r, e.kids.back());
   }
-  if (e.kind != ExprKind::Binary || !std::all_of(e.kids.begin(), e.kids.end(), [&](ExprId id) {
-        return is_integer(r, id);
-      }))
+  if (e.kind != ExprKind::Binary ||
+      !std::all_of(e.kids.begin(), e.kids.end(), [&](ExprId id) { return is_integer(r, id); }))
     return false;
   const auto op = static_cast<BinaryOp>(e.op);  // others may fail, or have large results
   return op == BinaryOp::Add || op == BinaryOp::Subtract || op == BinaryOp::Multiply;
@@ -49,9 +48,7 @@ bool is_unfolded(const Rewriter& r, const Expr& e) {
 bool holds_unfolded(const Rewriter& r, ExprId root) {
   ExprIds all{root};
   collect_below(r.ast, all);
-  return std::any_of(all.begin(), all.end(), [&](ExprId id) {
-    return is_unfolded(r, r.ast[id]);
-  });
+  return std::any_of(all.begin(), all.end(), [&](ExprId id) { return is_unfolded(r, r.ast[id]); });
 }
 
 /// How many of the targets, which are in the order of their stores, are names of walruses.

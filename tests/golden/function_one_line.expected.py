@@ -31,5 +31,16 @@ def foo(a, b):
     return None
 
 
+class D:
+    def throw(self, *args):
+        pass
+
+    async def throws(self, a, /, b, *, c, **args):
+        pass
+
+    async def throws(self, a, /, b, *, c, **args):
+        return None
+
+
 def bar():
     return

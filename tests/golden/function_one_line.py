@@ -9,4 +9,8 @@ class C:
     def bars(self): pass
     def nothing(self): return None
 def foo(a, b): return None
+class D:
+    def throw(self, *args): pass
+    async def throws(self, a, /, b, *, c, **args): pass
+    async def throws(self, a, /, b, *, c, **args): return None
 def bar(): return
