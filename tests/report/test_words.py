@@ -558,3 +558,17 @@ def test_a_break_in_another_file_names_the_line_that_led_there():
     text = summary.breaks_text({"functions": [], "unattributed": [entry]})
     assert "called from your line /home/me/main.py:9: z = block(y)\n" in text
     assert "reached by way of main.py:13, main.py:9, helper.py:8\n" in text
+
+
+@pytest.mark.parametrize("file, helped", [("/x/site-packages/a/b.py", False), ("/home/b.py", True)])
+def test_nobody_passes_what_a_wrapper_of_a_library_hands_on(file, helped):
+    reason = "0/0: expected type of 'args[0]' to be a tensor type, but found <class 'tuple'>"
+    stack = ["/home/me/main.py:3 in <module>: f(x)", file + ":1 in wrapped: "]
+    entries = [
+        {"compile_id": "0/0", "user_stack": stack},
+        {"compile_id": "0/1", "user_stack": stack, "reasons": [reason]},
+    ]
+    function = {"name": "wrapped", "filename": file, "firstlineno": 1, "entries": entries}
+    nodes = overview.nodes_of([{"functions": [function], "unattributed": []}])
+    assert bool(nodes[1].reasons[0]["help"]) == helped
+    assert "was a tensor" in nodes[1].reasons[0]["words"]

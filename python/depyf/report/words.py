@@ -701,7 +701,12 @@ def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
     """
     if parameters is not None and name.isidentifier() and name not in parameters:
         return False
-    return not re.match(r"^args\[\d+\]|^kwargs\[", name)
+    return not is_handed_on(name)
+
+
+def is_handed_on(name: str) -> bool:
+    """Whether a name is that of an argument of a wrapper which takes any."""
+    return bool(re.match(r"^args\[\d+\]|^kwargs\[", name))
 
 
 def type_row(before: str, after: str) -> str:
