@@ -183,6 +183,8 @@ SIBLINGS = [
     "BINARY_ADD BINARY_SUBTRACT INPLACE_ADD BINARY_SUBSCR",
 ]
 SHUFFLES = {"RERAISE", "COPY", "SWAP", "POP_EXCEPT", "WITH_EXCEPT_START", "END_ASYNC_FOR", "CALL"}
+MOVES = {"CALL", "CALL_METHOD", "CALL_FUNCTION", "COPY", "SWAP", "ROT_N", "LIST_APPEND"}
+JUMPS = ("JUMP", "POP_JUMP")
 FIELDS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_stacksize")
 FLAGS = (0x1, 0x2, 0x4, 0x8, 0x10, 0x20, 0x80, 0x100, 0x200, 0x4000000)
 
@@ -352,6 +354,28 @@ def without(rng, code):
     return "%s at %d dropped" % (dis.opname[op], offset), patched(code, offset, dis.opmap["NOP"], 0)
 
 
+def other_depth_and_way(rng, code):
+    """What a call or a move takes, and the way from there: where ways meet, their stacks differ."""
+    moves = [one for one in places(code) if dis.opname[one[1]] in MOVES]
+    jumps = [one for one in places(code) if dis.opname[one[1]].startswith(JUMPS)]
+    if not moves or not jumps:
+        return None
+    (at, move), (jump_at, jump) = rng.choice(moves), rng.choice(jumps)
+    old = code.co_code[at + 1]
+    new = max(0, old + rng.choice((1, -1, -1, 2, -2))) & 255
+    other = patched(code, at + 1, new)
+    what = "operand %d of %s at %d; " % (new, dis.opname[move], at)
+    before = at - 4  # 3.11: a call begins with a PRECALL of the same operand
+    if dis.opname[move] == "CALL" and dis.opname[code.co_code[before]] == "PRECALL":
+        other = patched(other, before + 1, new)
+    if rng.random() < 0.6:
+        what += "%s at %d dropped" % (dis.opname[jump], jump_at)
+        return what, patched(other, jump_at, dis.opmap["NOP"], 0)
+    to = max(0, code.co_code[jump_at + 1] + rng.choice((1, -1, 2, -2))) & 255
+    what += "operand %d of %s at %d" % (to, dis.opname[jump], jump_at)
+    return what, patched(other, jump_at + 1, to)
+
+
 def other_row(rng, code):
     rows = rows_of(getattr(code, "co_exceptiontable", b""))
     if not rows:
@@ -417,6 +441,7 @@ def other_field(rng, code):
 KINDS = [other_operand] * 3 + [other_shuffle] * 2 + [other_operation] * 4 + [any_operation]
 KINDS += [neighbours, without, without] + [other_row] * 3 + [other_constant] * 2
 KINDS += [other_name] * 2 + [other_field]
+KINDS += [other_depth_and_way] * 2
 
 
 # ---------------------------------------------------------------- worlds
