@@ -1066,10 +1066,12 @@ result = x.grad * 2
 """,
             ),
             helps(
-                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph.",
+                # no patch: where the loss came from another graph, the program gets no gradients
+                "Only where no other graph break stands between the loss and this line: "
+                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph. After "
+                "another break, as at GradScaler.scale(), the gradients would be lost.",
                 _BACKWARD,
                 "torch._dynamo.config.trace_autograd_ops = True\n" + _BACKWARD,
-                "torch._dynamo.config.trace_autograd_ops = True",
             ),
         ],
         ids=("GB0123",),
