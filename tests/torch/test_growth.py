@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import importlib.util
+import linecache
 import os
 import random
 import time
@@ -274,3 +275,20 @@ def test_a_loop_of_compiles_breaks_and_resets_leaves_nothing_but_a_full_dump():
     assert found["handles"][-1] <= found["handles"][1] and found["threads"] == 1
     assert [kind for kind, _, count in found["warnings"] if count] == ["DepyfWarning"], found
     assert len(found["problems"]) == 1 and "have reached" in found["problems"][0]
+
+
+def test_the_lines_of_dumped_code_go_with_the_code(tmp_path):
+    """linecache knows them while the code lives: tracebacks and pdb ask it."""
+
+    def shown():
+        return [path for path in linecache.cache if path.startswith(str(tmp_path))]
+
+    def double(x):
+        return x * 2
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(double, backend="eager")(torch.ones(3))
+    assert [os.path.basename(path) for path in shown()] == ["__transformed_code_0_for_double.py"]
+    torch._dynamo.reset()
+    gc.collect()
+    assert shown() == []

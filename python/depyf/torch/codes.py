@@ -7,6 +7,7 @@ import os
 import sys
 import tokenize
 import types
+import weakref
 from io import StringIO
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -28,8 +29,12 @@ def _lines_of(filename: str) -> List[str]:
         return stream.readlines()
 
 
-def known_to_tracebacks(path: str, text: str) -> None:
-    """Puts a dumped file into linecache, as a traceback of its frames would.
+#: path of a dumped file -> its code, which calls back when it goes
+_shown_to_tracebacks: Dict[str, "weakref.ReferenceType[types.CodeType]"] = {}
+
+
+def known_to_tracebacks(path: str, text: str, code: types.CodeType) -> None:
+    """Puts a dumped file into linecache, as a traceback of its frames would, while `code` lives.
 
     Torch makes such tracebacks while it compiles. It would read the file by functions that the
     program may have replaced.
@@ -40,7 +45,15 @@ def known_to_tracebacks(path: str, text: str) -> None:
         lines = [line + "\n" for line in text.split("\n")]
         if lines[-1] == "\n":
             lines.pop()
-        cache[path] = found.st_size, found.st_mtime, lines, path
+        entry = cache[path] = found.st_size, found.st_mtime, lines, path
+
+        def forget(reference: "weakref.ReferenceType[types.CodeType]") -> None:
+            if _shown_to_tracebacks.get(path) is reference:
+                del _shown_to_tracebacks[path]
+                if cache.get(path) is entry:
+                    del cache[path]
+
+        _shown_to_tracebacks[path] = weakref.ref(code, forget)
 
 
 def source_of(code: types.CodeType) -> str:

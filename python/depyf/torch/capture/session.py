@@ -477,7 +477,7 @@ class Session(Records):
             return None
         entry.replaced = True
         try:
-            known_to_tracebacks(recompiled.path, entry.source)
+            known_to_tracebacks(recompiled.path, entry.source, replacement)
         except OSError:  # it is gone already; who looks for it is told so then
             pass
         return replacement
