@@ -186,18 +186,24 @@ class Lockstep {
     throw parted;
   }
 
-  /// What stands here on one side: an operation that the program can see, or the end.
-  enum class Sight : std::uint8_t { Nothing, Operation, End };
+  /// What the program sees first from here on one side: an operation, or the end.
+  struct Sight {
+    enum : std::uint8_t { Nothing, Operation, End } kind = Nothing;
+    const Value* value = nullptr;  // of an Operation
+  };
   Sight sight(Which side) const {
     const SideState& s = sides_[side];
     const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
-    if (s.at.index >= events.size()) {
-      const TermKind term = s.lifted->blocks[s.at.block].term;
-      return term == TermKind::Return || term == TermKind::Raise ? Sight::End : Sight::Nothing;
+    for (std::size_t i = s.at.index; i < events.size(); ++i) {
+      const Value& value = (*s.lifted)[events[i]];
+      if (value.kind != ValueKind::Operation) return {};
+      // that a function is made is seen where it is stored or called
+      if (value.op == Op::MAKE_FUNCTION || value.op == Op::SET_FUNCTION_ATTRIBUTE) continue;
+      return is_seen(value.op) ? Sight{Sight::Operation, &value} : Sight{};
     }
-    const Value& value = (*s.lifted)[events[s.at.index]];
-    return value.kind == ValueKind::Operation && is_seen(value.op) ? Sight::Operation
-                                                                   : Sight::Nothing;
+    const TermKind term = s.lifted->blocks[s.at.block].term;
+    const bool ends = term == TermKind::Return || term == TermKind::Raise;
+    return ends ? Sight{Sight::End} : Sight{};
   }
 
   /// Operations of which two of different kinds or names do different things. Calls are none: there
@@ -208,30 +214,26 @@ class Lockstep {
            op == Op::DELETE_GLOBAL || op == Op::LOAD_SUBSCR || op == Op::STORE_SUBSCR ||
            op == Op::DELETE_SUBSCR || op == Op::UNARY || op == Op::BINARY || op == Op::INPLACE ||
            op == Op::COMPARE || op == Op::GET_ITER || op == Op::YIELD_VALUE ||
-           op == Op::IMPORT_NAME || op == Op::CALL || op == Op::LOAD_NAME || op == Op::STORE_NAME;
+           op == Op::IMPORT_NAME || op == Op::CALL || op == Op::LOAD_NAME || op == Op::STORE_NAME ||
+           op == Op::LOAD_BUILD_CLASS;
   }
 
   /// A reason why the two do different things where they stand: another operation, another name,
   /// another constant.
   bool different_sight() const {
     const Sight a = sight(kA), b = sight(kB);
-    if (a == Sight::Nothing || b == Sight::Nothing) return false;
-    if (a != b) return true;
-    if (a == Sight::End)
+    if (a.kind == Sight::Nothing || b.kind == Sight::Nothing) return false;
+    if (a.kind != b.kind) return true;
+    if (a.kind == Sight::End)
       return sides_[kA].lifted->blocks[sides_[kA].at.block].term !=
              sides_[kB].lifted->blocks[sides_[kB].at.block].term;
-    const Value &x = value_here(kA), &y = value_here(kB);
+    const Value &x = *a.value, &y = *b.value;
     if (x.op != y.op) {
       const auto attribute = [](Op op) { return op == Op::LOAD_ATTR || op == Op::LOAD_METHOD; };
       return !(attribute(x.op) && attribute(y.op)) || !same_name(x, y);
     }
     if (arg_kind(x.op) == ArgKind::Str) return !same_name(x, y);
     return x.op == Op::CALL ? x.operands.size() != y.operands.size() : x.arg != y.arg;
-  }
-
-  const Value& value_here(Which side) const {
-    const SideState& s = sides_[side];
-    return (*s.lifted)[s.facts.blocks[s.at.block].events[s.at.index]];
   }
 
   bool same_name(const Value& x, const Value& y) const {

@@ -565,3 +565,20 @@ def test_settings_that_cannot_be_used_are_told(pyc, tmp_path):
     assert 'DEPYF_CHECK_SECONDS is "soon"' in done.stderr
     assert done.returncode == native("decompile", pyc, env=NOWHERE).returncode
     assert "DEPYF_PYTHONS names" not in native("decompile", "--no-check", pyc, env=settings).stderr
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["def g(): return 2\n", "class A:\n    pass\n", "x = 1\n"],
+    ids=["a function", "a class", "a name"],
+)
+def test_a_module_that_does_more_is_different(tmp_path, more):
+    texts = {"one": "def f(): return 1\n", "two": "def f(): return 1\n" + more}
+    for name, text in texts.items():
+        (tmp_path / (name + ".py")).write_text(text)
+        py_compile.compile(
+            str(tmp_path / (name + ".py")), str(tmp_path / (name + ".pyc")), doraise=True
+        )
+    for pair in (["one", "two"], ["two", "one"]):
+        done = native("compare", *[str(tmp_path / (name + ".pyc")) for name in pair])
+        assert done.returncode == 1 and done.stdout.startswith("different: "), done
