@@ -161,7 +161,8 @@ def decompile(
 
     With `check`, the source is compiled and proven to do what the bytecode does; where that fails,
     a form that keeps temporaries is tried, and where that fails too, the first line of the result
-    is a comment that says so. The result's `verdict` and `detail` have the outcome
+    is a comment that says so. In code that torch made, the globals that it put there are taken to
+    be there, which `detail` says. The result's `verdict` and `detail` have the outcome
     (`DecompiledSource`). This takes some 0.4 ms for a function of usual size, against 0.04 ms
     without.
     """
@@ -172,6 +173,10 @@ def decompile(
     outcome = ("not checked", "")
     if check:
         outcome = _prove(found, made, indentation)
+        if outcome[0] not in _PROOFS and _uses_torchs_globals(found):
+            trusting = _prove(found, made, indentation, trusted=True)
+            if trusting[0] in _PROOFS:
+                outcome = trusting[0], "; ".join(filter(None, [trusting[1], _TORCHS_GLOBALS]))
         if outcome[0] in ("unproven", "different", "failed"):
             faithful = _core.decompile(
                 found,
@@ -180,6 +185,7 @@ def decompile(
                 set_literals=False,
                 line_map=False,
                 signature=texts,
+                ordinary=True,
             )
             second = _prove(found, faithful, indentation)
             if second[0] not in ("unproven", "different", "failed"):
@@ -196,6 +202,20 @@ def decompile(
         text.detail += ("; " if text.detail else "") + said
     text.constants, text.diagnostics = made[2], made[3]
     return text
+
+
+_TORCHS_GLOBALS = (
+    "ignored: when globals named like those that torch makes (__compiled_fn_1, __resume_at_30_2) "
+    "are looked up"
+)
+
+
+def _uses_torchs_globals(code: types.CodeType) -> bool:
+    from depyf.trace.names import COMPILED_FUNCTION, RESUME_FUNCTION
+
+    return any(
+        COMPILED_FUNCTION.match(name) or RESUME_FUNCTION.match(name) for name in code.co_names
+    )
 
 
 def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
@@ -232,8 +252,11 @@ def _beside_the_code(
     return texts, ["".join(c if c.isprintable() else "?" for c in line) for line in comments]
 
 
-def _prove(code: types.CodeType, made: Any, indentation: int) -> Any:
-    """(verdict, detail) of the source `made`, compiled by this Python."""
+def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = False) -> Any:
+    """(verdict, detail) of the source `made`, compiled by this Python.
+
+    `trusted`: globals that are named like torch's are torch's.
+    """
     import re
     import warnings
 
@@ -250,7 +273,9 @@ def _prove(code: types.CodeType, made: Any, indentation: int) -> Any:
         head = re.search(r"^(?:async )?def (\w+)", made[0], re.M)
         if head is None:
             return "failed", "the source has no function"
-        attempt = _attempt(code, code, None, made, head.group(1), indentation, False)
+        attempt = _attempt(
+            code, code, None, made, head.group(1), indentation, False, trusted=trusted
+        )
     return attempt.verdict, attempt.detail
 
 

@@ -9,7 +9,7 @@ from depyf.difference import Change, Difference, compare
 from depyf.difference_page import write_page
 from depyf.report_command import load_any
 from depyf.schema import Document
-from depyf.terminal import hyperlinks, place
+from depyf.terminal import hyperlinks, place, tell
 
 
 def _load_ranks(folder: str) -> Dict[int, Document]:
@@ -41,12 +41,10 @@ def diff_command(options: argparse.Namespace) -> int:
             one["name"], other["name"] = options.a + more, options.b + more
             results.append(compare(one, other))
         links = hyperlinks(sys.stdout)
-        print("\n\n".join(found.text(links, options.lines) for found in results))
+        tell("\n\n".join(found.text(links, options.lines) for found in results))
         if options.page:
             write_page(options.page, results)
-            print("depyf: " + place(options.page, None, links))
-    except BrokenPipeError:
-        raise
+            tell("depyf: " + place(options.page, None, links))
     except (summary.DumpError, OSError) as error:
         sys.stderr.write("depyf diff: %s\n" % error)
         return 2

@@ -228,7 +228,9 @@ def _attempt(
     readable: Sequence[Tuple[str, str, bool]] = (),
     about: str = "",
     notes: str = "",
+    trusted: bool = False,
 ) -> Recompiled:
+    # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
     verdict, detail, code = "failed", "", None
@@ -266,7 +268,7 @@ def _attempt(
             candidate, consumed, verdict, detail = _with_lifetimes(candidate, original, own_locals)
         else:
             verdict, detail = _core.compare(
-                original, _dressed(candidate, original), own_locals=own_locals
+                original, _dressed(candidate, original), dynamo=trusted, own_locals=own_locals
             )
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}

@@ -8,7 +8,7 @@ from typing import Dict, List
 from depyf import summary
 from depyf.difference import compare_ranks
 from depyf.schema import Document
-from depyf.terminal import hyperlinks, place
+from depyf.terminal import hyperlinks, place, tell
 
 
 def load_any(path: str) -> Document:
@@ -87,18 +87,18 @@ def _report(options: argparse.Namespace) -> int:
         if workers:
             from depyf.follow import merged
 
-            print("depyf: of %d processes:" % len(workers))
+            tell("depyf: of %d processes:" % len(workers))
             document = merged(workers[0], workers[1:])
         if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
-            print("rank %d" % rank)
-        print(summary.summary(document, None, links))
+            tell("rank %d" % rank)
+        tell(summary.summary(document, None, links))
     differ = False
     if len(documents) > 1:
         groups = compare_ranks(documents)
         differ = bool(groups)
-        print(groups.text(links))
+        tell(groups.text(links))
     if page is not None:
-        print("depyf: " + place(str(page), None, links))
+        tell("depyf: " + place(str(page), None, links))
         if options.open:
             launch.open_page(str(page), None, sys.stdout)
     if page is None and not options.text:

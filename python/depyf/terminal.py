@@ -6,6 +6,7 @@ themselves. Where the stream is a terminal, the text is a hyperlink (OSC 8) as w
 
 import os
 import re
+import sys
 from typing import Any, Optional, Tuple
 
 _PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
@@ -30,6 +31,16 @@ def hyperlinks(stream: Any) -> bool:
         return bool(stream.isatty())
     except Exception:
         return False
+
+
+def tell(text: str) -> None:
+    """Prints to standard output. Where nobody reads it any more (`| head`), it and all that follows
+    go nowhere, so that the command still does its work and ends with its exit code.
+    """
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def shown(text: object) -> str:

@@ -164,20 +164,25 @@ def test_lines_that_moved_and_functions_counted_otherwise_are_no_other_reason_to
 
 
 def test_a_reader_that_stops_reading_is_no_error(dumps, tmp_path):
-    command = "'%s' -m depyf diff --lines 500 '%s' '%s' | head -1" % (
-        sys.executable,
-        dumps["a"],
-        dumps["changed"],
+    page = tmp_path / "page.html"
+    command = (
+        "'%s' -m depyf diff --lines 500 --page '%s' '%s' '%s' | head -1; exit ${PIPESTATUS[0]}"
+        % (
+            sys.executable,
+            page,
+            dumps["a"],
+            dumps["changed"],
+        )
     )
     done = subprocess.run(
-        command,
-        shell=True,
+        ["bash", "-c", command],
         env=environment(tmp_path),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     assert done.stdout.startswith("- ") and done.stderr == ""
+    assert done.returncode == 1 and page.exists()  # as if all had been read
 
 
 def test_many_guards_are_one_change_and_the_page_has_no_empty_lines_between(dumps):

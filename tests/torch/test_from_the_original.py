@@ -162,6 +162,8 @@ def test_patch_is_undone_also_after_an_exception():
         assert Holder.value == 2
         1 / 0
     assert Holder.value == 1
+    with patch(Holder, "missing", 2):
+        assert not hasattr(Holder, "missing")
 
 
 def test_source_hook_writes_into_the_log_of_bytecode(tmp_path):

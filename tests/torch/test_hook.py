@@ -152,6 +152,24 @@ def test_replaced_code_gives_the_same_results(tmp_path):
     assert run.problems == []
 
 
+def test_what_decompile_makes_of_transformed_code_is_proven():
+    """As in vLLM's hook, where nobody says whose code it is, and no globals are at hand."""
+    found = []
+
+    def hook(old_code, new_code):
+        found.append(depyf.decompile(new_code))
+
+    handle = torch._dynamo.convert_frame.register_bytecode_hook(hook)
+    try:
+        results()
+    finally:
+        handle.remove()
+    assert len(found) == 3
+    for source in found:
+        assert source.proven and "NOT PROVEN" not in source, source.detail
+        assert "__temp_" not in source and "__compiled_fn_" in source
+
+
 def test_graphs_that_a_backend_formats_as_vllms_does_are_dumped(tmp_path):
     """vLLM enters the block by hand, decompiles in a hook of its own, and formats two graphs."""
     import torch._dynamo.utils
@@ -187,6 +205,7 @@ def test_graphs_that_a_backend_formats_as_vllms_does_are_dumped(tmp_path):
         handle.remove()
     assert torch._dynamo.utils.lazy_format_graph_code is original
     assert "GraphModule" in formatted[0] and "def " in sources[0]
+    assert sources[0].proven, sources[0].detail
     for stage in ("before_split", "after_split"):
         (path,) = (tmp_path / "dump").glob("__compiled_fn_*.%s.0.py" % stage)
         text = path.read_text()

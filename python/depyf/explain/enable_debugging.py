@@ -29,7 +29,13 @@ def enable_bytecode_hook(
 
 @contextlib.contextmanager
 def patch(parent: Any, name: str, value: Any) -> Iterator[None]:
-    """Inside the block the attribute `name` of `parent` is `value`."""
+    """Inside the block the attribute `name` of `parent` is `value`.
+
+    Nothing is done where `parent` has none of that name: versions of torch differ in what they have.
+    """
+    if not hasattr(parent, name):
+        yield
+        return
     before = getattr(parent, name)
     setattr(parent, name, value)
     try:
