@@ -15,7 +15,4 @@ def main():
 
 
 if __name__ == "__main__":
-    import depyf
-
-    with depyf.prepare_debug("./depyf_dump"):
-        main()
+    main()
