@@ -199,14 +199,16 @@ class Profile:
             if any(one.parts.get(name) for one in self.entries for name in names)
         ]
         head = "".join("  %10s" % words for words, _ in [("each", ())] + kept)
-        lines = ["", "%-32s calls%s" % ("entries", head)] if self.entries else []
-        for one in self.entries[:20]:
+        labels = ["[%s] %s" % (one.compile_id, one.name) for one in self.entries[:20]]
+        width = max(32, *map(len, labels)) if labels else 32
+        lines = ["", "%-*s calls%s" % (width, "entries", head)] if labels else []
+        for label, one in zip(labels, self.entries):
             count = max(one.calls, 1)
             sums = [one.seconds]
             sums += [sum(one.parts.get(name, 0.0) for name in names) for _, names in kept]
             times = "".join("  %10s" % (_time(cell / count) if cell else "-") for cell in sums)
-            label = ("[%s] %s" % (one.compile_id, one.name))[:32]
-            lines.append(shown("%-32s %5d%s  %s" % (label, one.calls, times, one.place)).rstrip())
+            row = "%-*s %5d%s  %s" % (width, label, one.calls, times, one.place)
+            lines.append(shown(row).rstrip())
         return lines
 
     def _memory_lines(self) -> List[str]:
