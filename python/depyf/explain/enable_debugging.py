@@ -31,7 +31,7 @@ def enable_bytecode_hook(
 def patch(parent: Any, name: str, value: Any) -> Iterator[None]:
     """Inside the block the attribute `name` of `parent` is `value`.
 
-    Nothing is done where `parent` has none of that name: versions of torch differ in what they have.
+    Nothing is done where `parent` has none of that name: versions of torch differ in that.
     """
     if not hasattr(parent, name):
         yield
