@@ -21,7 +21,7 @@ struct RawInstr {
 /// What the operand of RESUME says beside where the code goes on (0 the function, 1 behind a
 /// `yield`, 2 a `yield from`, 3 an `await`).
 struct ResumeOperand {
-  std::uint32_t start;  // where the function begins: this in place of 0, too
+  std::uint32_t start;  // where a generator expression makes its iterator
   std::uint32_t alone;  // the bit that says that close() may pass over the handler; 0: YIELD_VALUE
 };
 constexpr ResumeOperand resume_operand(PyVersion version) {

@@ -136,7 +136,10 @@ std::string broken_resume(const CodeObject& code, const RawCode& all) {
     const std::string_view name = raw[i].info.name;
     if (name == "CACHE") return "the code runs into a cache";
     if (name == "RESUME" && (i == 0 || raw[i - 1].info.name != "YIELD_VALUE")) {
-      if (!prologue || (raw[i].operand != 0 && raw[i].operand != bits.start))
+      // CPython looks for the 0 to know from where on the frame can be seen.
+      const bool makes_iterator = i + 3 < raw.size() && raw[i + 2].info.name.starts_with("GET_") &&
+                                  raw[i + 3].info.name == "RETURN_GENERATOR";
+      if (!prologue || raw[i].operand != (makes_iterator ? bits.start : 0))
         return "RESUME stands where nothing begins";
       begun = true;
     }

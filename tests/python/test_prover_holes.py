@@ -540,7 +540,7 @@ def test_what_close_and_send_read_from_a_yield_counts(version):
     said = pythons.run(
         version,
         HANDLERS + "code = function('def f(a):\\n try:\\n  yield a\\n finally:\\n  a()\\n')\n"
-        "for other in operands(code, 'RESUME', 0, 3, 5, 9, 255):\n"
+        "for other in operands(code, 'RESUME', 0, 3, 4, 5, 9, 255):\n"
         "    print(verdict(code, other))\n"
         "for other in operands(code, 'YIELD_VALUE', 1) if sys.version_info >= (3, 12) else ():\n"
         "    print(verdict(code, other))\n"
