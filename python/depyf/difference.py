@@ -15,7 +15,7 @@ from depyf import dumped, summary
 from depyf.report import collectives, overview, words
 from depyf.schema import STAGES, Document
 from depyf.terminal import place, shown
-from depyf.trace.names import resumed
+from depyf.trace.names import resume_title, resumed
 
 #: a file of the user's program and a line in it
 Place = Tuple[str, int]
@@ -266,11 +266,9 @@ def _failure_words(entry: Document) -> str:
 
 
 def _function_name(function: Document) -> str:
-    parent, line = resumed(function["name"])
-    if not parent:
-        return normal(function["name"])
-    name = function.get("qualname") or parent
-    return "%s, resumed after line %d" % (name, line or function["firstlineno"])
+    name = function["name"]
+    title = resume_title(name, function.get("qualname") or "", function["firstlineno"])
+    return title or normal(name)
 
 
 def _lines_resumed(document: Document) -> Dict[int, Tuple[str, int]]:

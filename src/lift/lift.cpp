@@ -373,8 +373,8 @@ class Lifter {
 
   void enter_block() {
     const std::uint32_t b = block_.index;
-    std::span<const Incoming> incoming(ways_.list.data() + ways_.first[b],
-                                       ways_.list.data() + ways_.first[b + 1]);
+    std::span<const Predecessor> incoming(ways_.list.data() + ways_.first[b],
+                                          ways_.list.data() + ways_.first[b + 1]);
     instr_ = cfg_->blocks[b].first < cfg_->blocks[b].end ? &cfg_->instrs[cfg_->blocks[b].first]
                                                          : nullptr;
     RegionId handles = handler_region_[b];
@@ -383,14 +383,14 @@ class Lifter {
     bool exceptional = false, normal = b == cfg_->entry.index, back = false, raising = false;
     std::size_t depth = 0;
     bool depth_known = normal;
-    for (const Incoming& in : incoming) {
+    for (const Predecessor& in : incoming) {
       (in.edge == kExceptional ? exceptional : normal) = true;
       if (!ways_.done[in.from]) {
         back = true;
         continue;
       }
       if (in.edge == kExceptional && ways_.can_raise[in.from]) raising = true;
-      std::size_t size = ways_.args_of(out_, in).size();
+      std::size_t size = arguments(out_, in).size();
       if (depth_known && size != depth)
         throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, b)) +
                     ": the stack is " + std::to_string(depth) + " deep on one way here and " +
@@ -409,12 +409,12 @@ class Lifter {
     for (std::uint32_t slot = 0; slot < depth; ++slot) {
       ValueId common;
       bool differ = (back && pessimistic_) || (!forced_.empty() && is_forced(b, slot));
-      for (const Incoming& in : incoming) {
+      for (const Predecessor& in : incoming) {
         if (differ) break;
         if (!ways_.done[in.from] ||
             (in.edge == kExceptional && raising && !ways_.can_raise[in.from]))
           continue;
-        ValueId value = ways_.args_of(out_, in)[slot];
+        ValueId value = arguments(out_, in)[slot];
         if (value == kConflict || (common.valid() && value != common)) differ = true;
         common = value;
       }
@@ -1044,10 +1044,10 @@ class Lifter {
       for (std::uint32_t k = ways_.first[b]; k < ways_.first[b + 1]; ++k)
         raising |= ways_.list[k].edge == kExceptional && ways_.can_raise[ways_.list[k].from];
       for (std::uint32_t k = ways_.first[b]; k < ways_.first[b + 1]; ++k) {
-        const Incoming& in = ways_.list[k];
+        const Predecessor& in = ways_.list[k];
         if (!ways_.done[in.from]) continue;
         if (in.edge == kExceptional && raising && !ways_.can_raise[in.from]) continue;
-        std::span<ValueId> args = ways_.args_of(out_, in);
+        std::span<ValueId> args = arguments(out_, in);
         std::size_t depth = in.edge == kExceptional ? args.size() : stack.size();
         if (args.size() != depth)
           throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, b)) +

@@ -3,6 +3,8 @@
 // way into a block hands a value to each of its parameters.
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lift/lifted.h"
@@ -13,25 +15,26 @@ namespace depyf {
 /// parameter can carry it, which is harmless as long as the handler only pops it.
 constexpr ValueId kConflict{UINT32_MAX - 1};
 
-/// An incoming edge: edge 0 or 1 of `from`, or its exceptional edge (2).
-struct Incoming {
+constexpr std::uint8_t kExceptional = 2;
+
+/// An incoming edge.
+struct Predecessor {
   std::uint32_t from;
-  std::uint8_t edge;
+  std::uint8_t edge;  // 0, 1, or kExceptional
 };
 
-constexpr std::uint8_t kExceptional = 2;
+/// What an edge hands to the parameters of the block that it leads to.
+inline std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge) {
+  LiftedBlock& from = lifted.blocks[edge.from];
+  return edge.edge == kExceptional ? from.handler_args : from.edges[edge.edge].args;
+}
 
 /// The ways into each block. Until compress_edges() an edge carries the whole stack.
 struct Ways {
   std::vector<std::uint32_t> first;  // by block: of its ways in `list`; one more at the end
-  std::vector<Incoming> list;
+  std::vector<Predecessor> list;
   std::vector<std::uint8_t> done;       // by block: was it interpreted?
   std::vector<std::uint8_t> can_raise;  // by block: may an instruction in it raise?
-
-  static std::span<ValueId>& args_of(Lifted& lifted, const Incoming& in) {
-    LiftedBlock& from = lifted.blocks[in.from];
-    return in.edge == kExceptional ? from.handler_args : from.edges[in.edge].args;
-  }
 
   /// The arguments of a parameter, ignoring exceptional edges that are never taken.
   template <class Visit>
@@ -42,9 +45,9 @@ struct Ways {
     for (std::uint32_t k = first[b]; k < first[b + 1]; ++k)
       raising |= list[k].edge == kExceptional && can_raise[list[k].from];
     for (std::uint32_t k = first[b]; k < first[b + 1]; ++k) {
-      const Incoming& in = list[k];
+      const Predecessor& in = list[k];
       if (!done[in.from] || (in.edge == kExceptional && raising && !can_raise[in.from])) continue;
-      visit(args_of(lifted, in)[value.arg]);
+      visit(arguments(lifted, in)[value.arg]);
     }
   }
 };

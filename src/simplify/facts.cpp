@@ -32,11 +32,6 @@ Order::Order(const Lifted& lifted) {
     each(b, [&](std::uint32_t to, std::uint8_t k) { edges[fill[to]++] = {b, k}; });
 }
 
-std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge) {
-  LiftedBlock& from = lifted.blocks[edge.from];
-  return edge.edge == kExceptional ? from.handler_args : from.edges[edge.edge].args;
-}
-
 void replace_uses(Lifted& lifted, std::vector<ValueId>& replacement) {
   replacement.resize(lifted.values.size());
   auto find = [&](ValueId id) {

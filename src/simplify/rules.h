@@ -5,17 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lift/ways.h"
 #include "simplify/simplify.h"
 
 namespace depyf::simplifying {
-
-/// The exceptional edge in Predecessors.
-constexpr std::uint8_t kExceptional = 2;
-
-struct Predecessor {
-  std::uint32_t from;
-  std::uint8_t edge;  // 0, 1, or kExceptional
-};
 
 /// Blocks in reverse postorder (exceptional edges included) and the edges into each.
 struct Order {
@@ -29,8 +22,6 @@ struct Order {
     return {edges.data() + first[block], edges.data() + first[block + 1]};
   }
 };
-
-std::span<ValueId>& arguments(Lifted& lifted, const Predecessor& edge);
 
 /// Replaces every use through `replacement` (by value; chains are followed), parameters' arguments
 /// included.

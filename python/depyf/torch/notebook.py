@@ -14,7 +14,7 @@ from depyf import summary
 from depyf.model import sorted_artifacts
 from depyf.report import words
 from depyf.terminal import shown
-from depyf.trace.names import resumed as resumed_name
+from depyf.trace.names import resume_title
 
 #: characters of one text, and of all together, that go into a notebook; files of a dump are always
 #: complete
@@ -168,11 +168,8 @@ def entry_html(entry: Any) -> str:
 def _function_name(function: Any, entry: Any) -> str:
     if function is None:
         return entry.metrics.get("co_name") or entry.name.partition("_for_")[2] or "no function"
-    resumed, line = resumed_name(function.name)
-    if resumed:
-        name = function.qualname or resumed
-        return "%s, resumed after line %d" % (name, line or function.firstlineno)
-    return "%s  line %d" % (function.title, function.firstlineno)
+    title = resume_title(function.name, function.qualname, function.firstlineno)
+    return title or "%s  line %d" % (function.title, function.firstlineno)
 
 
 def _html(head: str, pairs: List[Tuple[Any, Any]]) -> str:

@@ -15,7 +15,7 @@ from depyf.terminal import shown, short_path
 from depyf.torch import compat
 from depyf.torch.capture import capture, open_runs
 from depyf.torch.memory import Memory, of_call, shown_bytes
-from depyf.trace.names import resumed as resumed_name
+from depyf.trace.names import resume_title
 from depyf.trace.operator_lines import lines_of
 
 _ALL = "depyf: all calls"
@@ -368,11 +368,8 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             found = sums.entries.get(entry.compile_id)
             if found is None:
                 continue
-            resumed, line = resumed_name(function.name)
-            found.name = entry.qualname or function.qualname or function.name
-            if resumed:
-                whole = function.qualname or resumed
-                found.name = "%s, resumed after line %d" % (whole, line or function.firstlineno)
+            title = resume_title(function.name, function.qualname, function.firstlineno)
+            found.name = title or entry.qualname or function.qualname or function.name
             found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None

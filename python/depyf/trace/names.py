@@ -51,6 +51,17 @@ def short_graph_name(global_name: str) -> str:
     return match.group(1) if match else global_name
 
 
+def resume_title(name: str, qualname: str, firstlineno: int) -> str:
+    """What a resume function is called before a reader; "" for other functions.
+
+    Args:
+        name, qualname, firstlineno: of the function, as its code object has them; earlier torch
+            has the line in the name.
+    """
+    parent, line = resumed(name)
+    return "%s, resumed after line %d" % (qualname or parent, line or firstlineno) if parent else ""
+
+
 def resumed(name: Optional[str]) -> Tuple[str, int]:
     """(function, line) of which a resume function is the rest; ("", 0) for other names."""
     match = _RESUMED.match(name or "")
