@@ -698,6 +698,26 @@ def test_what_may_be_no_object_on_one_way_is_not_dropped(version):
     assert len(said.split()) >= 4 and not set(said.split()) & set(PROVEN), said
 
 
+def test_a_handler_covers_all_of_what_waits():
+    """CPython 3.11 raises what is thrown into `await` where the loop of SEND jumps back."""
+    said = pythons.run(
+        "3.11",
+        HANDLERS
+        + "code = function('async def f(a):\\n try: await a\\n except E: return 1\\n return 2')\n"
+        "table = code.co_exceptiontable\n"
+        "rows = dis._parse_exception_table(code)\n"
+        "jump = [i.offset for i in dis.get_instructions(code) if 'NO_INTERRUPT' in i.opname]\n"
+        "assert rows[0].start < jump[0] < rows[0].end < 126, rows\n"
+        "assert table[1] == (rows[0].end - rows[0].start) // 2, table\n"
+        "for length in range(table[1], 0, -1):\n"
+        "    end = rows[0].start + 2 * length\n"
+        "    other = replace(code, co_exceptiontable=table[:1] + bytes([length]) + table[2:])\n"
+        "    print(end > jump[0], verdict(code, other) in ('identical', 'exact', 'equivalent'))\n",
+    )
+    found = said.splitlines()
+    assert set(found) == {"True True", "False False"}, said
+
+
 @pytest.mark.parametrize("version", ["3.14", "3.15"])
 def test_a_local_is_borrowed_only_while_it_keeps_its_value(version):
     said = pythons.run(

@@ -1,0 +1,318 @@
+#include "verify/raw_code.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/effect.h"
+#include "bytecode/scan.h"
+#include "opcode/tables.h"
+
+namespace depyf::verify_detail {
+
+namespace {
+
+/// Every instruction without EXTENDED_ARG and caches: whatever decode() leaves out shows here.
+struct RawCode {
+  const VersionTable* table;
+  std::vector<RawInstr> instrs;
+  std::vector<std::uint32_t> index;  // by code unit: instruction that starts there or later
+
+  explicit RawCode(const CodeObject& code) : table(version_table(code.version)) {
+    index.assign(code.code.size() / 2 + 1, 0);
+    if (!table) return;
+    std::size_t filled = 0;
+    scan_instructions(code, *table, [&](const RawInstr& instr) {
+      for (; filled <= instr.unit; ++filled)
+        index[filled] = static_cast<std::uint32_t>(instrs.size());
+      instrs.push_back(instr);
+    });
+    for (; filled < index.size(); ++filled)
+      index[filled] = static_cast<std::uint32_t>(instrs.size());
+  }
+
+  /// Numbers of the exception table, code units replaced by instructions: begin, end, target, depth
+  /// and lasti of each row.
+  std::vector<std::uint64_t> rows(std::span<const std::uint8_t> bytes) const {
+    std::vector<std::uint64_t> out;
+    std::uint64_t number = 0;
+    for (std::uint8_t byte : bytes) {
+      number = number << 6 | (byte & 63u);
+      if (byte & 64u) continue;
+      if (out.size() % 4 == 1) number += out.back();  // the table has the length
+      out.push_back(number);
+      number = 0;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (i % 4 != 3) out[i] = out[i] < index.size() ? index[out[i]] : UINT64_MAX;
+    return out;
+  }
+
+  /// Does the version have the opcode?
+  bool knows(std::string_view name) const {
+    return table && std::ranges::any_of(table->opcodes,
+                                        [&](const OpcodeInfo& info) { return info.name == name; });
+  }
+
+  bool is_stop_iteration(const RawInstr& raw) const {
+    if (raw.info.action != Action::Intrinsic1 || raw.operand >= table->intrinsics_1.size())
+      return false;
+    const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
+    return meaning.op == Op::INTRINSIC_1 &&
+           meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+  }
+
+  /// How many instructions turn a StopIteration that leaves a generator into a RuntimeError.
+  std::size_t stop_iteration_handlers() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(instrs, [&](const RawInstr& raw) { return is_stop_iteration(raw); }));
+  }
+};
+
+constexpr std::uint64_t kNoHandler = UINT64_MAX;
+
+/// The row of the exception table that covers each instruction.
+class HandlerRows {
+ public:
+  HandlerRows(const RawCode& all, const CodeObject& code)
+      : numbers_(all.rows(code.exceptiontable)) {
+    covering_.assign(all.instrs.size() + 1, kUncovered);
+    std::uint64_t filled = 0;
+    for (std::size_t row = 0; row + 3 < numbers_.size(); row += 4) {
+      const std::uint64_t end = std::min<std::uint64_t>(numbers_[row + 1], all.instrs.size());
+      overlap_ |= numbers_[row] < filled;
+      for (filled = std::max(filled, numbers_[row]); filled < end; ++filled)
+        covering_[filled] = row;
+    }
+  }
+
+  bool overlap() const { return overlap_; }
+
+  /// Instruction that the handler begins with, or kNoHandler.
+  std::uint64_t handler(std::size_t at) const {
+    return covered(at) ? numbers_[covering_[at] + 2] : kNoHandler;
+  }
+
+  /// How many values the stack keeps for the handler; of a covered instruction.
+  std::uint64_t depth(std::size_t at) const { return numbers_[covering_[at] + 3] >> 1; }
+
+  /// Do exceptions of the two instructions find one handler, with one stack?
+  bool alike(std::size_t one, std::size_t other) const {
+    if (!covered(one) || !covered(other)) return covered(one) == covered(other);
+    const std::size_t x = covering_[one], y = covering_[other];
+    return numbers_[x + 2] == numbers_[y + 2] && numbers_[x + 3] == numbers_[y + 3];
+  }
+
+ private:
+  static constexpr std::size_t kUncovered = SIZE_MAX;
+  std::vector<std::uint64_t> numbers_;  // RawCode::rows()
+  std::vector<std::size_t> covering_;   // by instruction: where its row begins in numbers_
+  bool overlap_ = false;
+
+  bool covered(std::size_t at) const {
+    return at < covering_.size() && covering_[at] != kUncovered;
+  }
+};
+
+/// From 3.11 on CPython reads from the operands of YIELD_VALUE and RESUME whether a generator waits
+/// for another, and whether close() may pass over its handlers: decode() leaves them out. Why they
+/// do not say what the code does, or empty. CPython 3.11 raises what it is thrown while it waits
+/// where the loop of SEND ends (_gen_throw() of Objects/genobject.c), so that one handler must
+/// cover the whole loop.
+std::string broken_resume(const CodeObject& code, const RawCode& all) {
+  const std::vector<RawInstr>& raw = all.instrs;
+  // What may stand before the function begins; 3.15 makes a generator expression's iterator there.
+  static constexpr std::string_view kPrologue[] = {
+      "COPY_FREE_VARS", "MAKE_CELL", "NOP",      "RETURN_GENERATOR", "POP_TOP",
+      "RESUME",         "LOAD_FAST", "GET_ITER", "GET_AITER",        "LOAD_FAST_BORROW"};
+  const ResumeOperand bits = resume_operand(code.version);
+  const bool tells_handlers = all.knows("CLEANUP_THROW");
+  bool prologue = true, begun = false;
+  const HandlerRows rows(all, code);
+  if (rows.overlap()) return "two rows of the exception table cover one instruction";
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const std::string_view name = raw[i].info.name;
+    if (name == "CACHE") return "the code runs into a cache";
+    if (name == "RESUME" && (i == 0 || raw[i - 1].info.name != "YIELD_VALUE")) {
+      // CPython looks for the 0 to know from where on the frame can be seen.
+      const bool makes_iterator = i + 3 < raw.size() && raw[i + 2].info.name.starts_with("GET_") &&
+                                  raw[i + 3].info.name == "RETURN_GENERATOR";
+      if (!prologue || raw[i].operand != (makes_iterator ? bits.start : 0))
+        return "RESUME stands where nothing begins";
+      begun = true;
+    }
+    if (prologue && std::ranges::find(kPrologue, name) == std::end(kPrologue)) {
+      if (!begun) return "the code does not begin with RESUME";
+      prologue = false;
+    }
+    if (name != "YIELD_VALUE") continue;
+    if (i + 1 == raw.size() || raw[i + 1].info.name != "RESUME")
+      return "no RESUME follows a YIELD_VALUE";
+    const std::uint32_t after = raw[i + 1].operand;
+    const bool waits = i > 0 && raw[i - 1].info.name == "SEND";
+    const std::uint32_t where = after & ~bits.alone;
+    bool broken = where == 0 || where > 3 || (where >= 2) != waits;
+    if (tells_handlers) {
+      // close() may pass where one handler alone stands: the one that makes a StopIteration a
+      // RuntimeError, or in a lambda, which has none, that of what waits for another generator.
+      const std::uint64_t to = rows.handler(i);
+      const bool alone = to < raw.size() && (all.is_stop_iteration(raw[to]) ||
+                                             (waits && rows.handler(i - 1) == kNoHandler));
+      if (bits.alone)
+        broken |= raw[i].operand != waits || ((after & bits.alone) != 0) != alone;
+      else
+        broken |= (raw[i].operand == 0) != (to == kNoHandler) || (raw[i].operand == 1) != alone;
+    } else if (waits) {
+      const std::uint64_t last = std::uint64_t{raw[i - 1].unit} + raw[i - 1].operand;
+      if (raw[i - 1].operand > 255 || last >= all.index.size() || !rows.alike(i - 1, i) ||
+          !rows.alike(i, i + 1) || !rows.alike(i, all.index[last]))
+        return "a handler covers only a part of an `await` or `yield from`";
+    }
+    if (broken) return "the operands of a YIELD_VALUE and its RESUME do not say what the code does";
+  }
+  return {};
+}
+
+/// Has the operand bits that no compiler writes? decode() drops them, and CPython mostly does: 3.12
+/// counts what a starred call takes from the stack by the whole operand.
+bool has_stray_bits(const RawInstr& raw) {
+  const Action action = raw.info.action;
+  if (action == Action::Masked) return (raw.operand & ~raw.info.arg) != 0;
+  if (action == Action::FormatValue) return raw.operand > 7;
+  return action == Action::Interpolation && (raw.operand & 2) == 0;
+}
+
+/// What belongs to an instruction beside what decode() reads of it, and CPython believes: inline
+/// caches are empty where the code is at rest, what it makes of instructions that run often is not
+/// in it, and from 3.12 on a comparison says for which of four results (unordered, less, greater,
+/// equal) it holds, which is all that its fast forms look at.
+std::string broken_details(const CodeObject& code, const RawCode& all) {
+  const auto at = [](const RawInstr& raw) {
+    return "at offset " + std::to_string(2 * std::size_t{raw.unit});
+  };
+  for (const RawInstr& raw : all.instrs) {
+    const OpcodeInfo& info = raw.info;
+    if (info.name != info.base)
+      return at(raw) + " the code has " + std::string(info.name) + ", as only running code has";
+    for (std::size_t i = 2 * (std::size_t{raw.unit} + 1), n = 2 * std::size_t{info.caches};
+         n > 0 && i < code.code.size(); ++i, --n)
+      if (code.code[i] != 0) return at(raw) + " the code has a cache that is not empty";
+    if (has_stray_bits(raw)) return at(raw) + " the operand has bits that no compiler writes";
+    if (info.action != Action::Comparison || info.arg < 4) continue;
+    const std::size_t which = raw.operand >> info.arg;
+    if (which >= all.table->comparisons.size()) continue;
+    const OperatorInfo& meaning = all.table->comparisons[which];
+    if (meaning.op == Op::COMPARE && (raw.operand & 15) != comparison_results(meaning.arg))
+      return at(raw) + " the comparison does not say for which results it holds";
+  }
+  return {};
+}
+
+/// Two locals of one name, which stand for one another where code asks for its locals.
+bool has_twins(const CodeObject& code) {
+  std::vector<std::uint32_t> names;
+  for (const Slot& slot : code.slots)
+    if (slot.kind & kLocal) names.push_back(slot.name.index);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
+}  // namespace
+
+bool same_instructions(const CodeObject& a, const CodeObject& b) {
+  const RawCode x(a), y(b);
+  return x.rows(a.exceptiontable) == y.rows(b.exceptiontable) &&
+         std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(),
+                    [](const RawInstr& p, const RawInstr& q) {
+                      const bool value = p.info.operand == OperandKind::Plain ||
+                                         p.info.operand == OperandKind::Compare;
+                      return &p.info == &q.info && (!value || p.operand == q.operand);
+                    });
+}
+
+std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
+  const std::size_t kept = static_cast<std::size_t>(
+      std::count_if(list.instrs.begin(), list.instrs.end(), [](const Instr& instr) {
+        return instr.op == Op::INTRINSIC_1 &&
+               instr.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+      }));
+  return RawCode(code).stop_iteration_handlers() - kept;
+}
+
+bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems) {
+  if (problems.waits.empty()) return false;
+  const RawCode all(code);
+  if (!all.knows("CLEANUP_THROW")) return false;
+  const HandlerRows rows(all, code);
+  return std::ranges::any_of(problems.waits, [&](const auto& wait) {
+    const auto [offset, depth] = wait;
+    const std::size_t yields = all.index[offset / 2] + 1;
+    if (rows.handler(yields) == kNoHandler) return false;
+    // Of iterators that take two places `depth` counts one.
+    return iterators_take_two(code.version) ? rows.depth(yields) < depth
+                                            : rows.depth(yields) != depth;
+  });
+}
+
+std::string broken_promise(const CodeObject& code) {
+  const RawCode all(code);
+  if (std::string problem = broken_details(code, all); !problem.empty()) return problem;
+  if (has_twins(code)) return "two of its locals have one name";
+  const std::vector<RawInstr>& raw = all.instrs;
+  std::uint32_t free = 0, copied = 0;
+  bool prologue = false;
+  const bool precalls = all.knows("PRECALL");
+  std::vector<std::uint8_t> made(code.slots.size(), 0);
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const std::string_view name = raw[i].info.name;
+    prologue |= name == "RESUME";
+    // An inlined comprehension makes a cell of its own in the place of the one that it puts aside.
+    const bool own = prologue && i > 0 && raw[i - 1].info.name == "LOAD_FAST_AND_CLEAR" &&
+                     raw[i - 1].operand == raw[i].operand;
+    if (name == "MAKE_CELL" && own && raw[i].operand < made.size()) continue;
+    if (name == "MAKE_CELL") {
+      if (raw[i].operand >= made.size() || made[raw[i].operand]++)
+        return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
+    } else if (name == "COPY_FREE_VARS") {
+      copied += raw[i].operand;
+    } else if (name == "PRECALL" && (i + 1 == raw.size() || raw[i + 1].info.name != "CALL" ||
+                                     raw[i + 1].operand != raw[i].operand)) {
+      return "PRECALL counts " + std::to_string(raw[i].operand) +
+             " arguments, but no CALL of as many follows";
+    } else if (name == "GEN_START" && i > 0) {
+      return "a generator starts behind its first instruction";
+    } else if (name == "CALL" && precalls && (i == 0 || raw[i - 1].info.name != "PRECALL")) {
+      return "no PRECALL stands before a CALL";
+    }
+  }
+  // It takes the first value that a generator is sent from the stack.
+  if (all.knows("GEN_START") && ((code.flags & (kGenerator | kCoroutine | kAsyncGenerator)) != 0) !=
+                                    (!raw.empty() && raw[0].info.name == "GEN_START"))
+    return "GEN_START is not where a generator begins";
+  if (!code.version.has_exception_table()) return {};
+  if (std::string problem = broken_resume(code, all); !problem.empty()) return problem;
+  for (std::size_t i = 0; i < code.slots.size(); ++i) {
+    free += (code.slots[i].kind & kFree) != 0;
+    if (((code.slots[i].kind & kCell) != 0) != (made[i] != 0))
+      return "the code does not make the cells of its cell variables";
+  }
+  if (free != copied)
+    return "the code copies " + std::to_string(copied) + " free variables and has " +
+           std::to_string(free);
+  return {};
+}
+
+void mark_own_cells(const CodeObject& code, InstrList& list) {
+  std::vector<bool> made;
+  const std::vector<RawInstr> raw = RawCode(code).instrs;
+  for (std::size_t i = 0; i < raw.size(); ++i)
+    if (raw[i].info.name == "LOAD_FAST_AND_CLEAR")
+      made.push_back(i + 1 < raw.size() && raw[i + 1].info.name == "MAKE_CELL" &&
+                     raw[i + 1].operand == raw[i].operand);
+  std::size_t next = 0;
+  for (Instr& instr : list.instrs)
+    if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size()) instr.aux = made[next++];
+}
+
+}  // namespace depyf::verify_detail

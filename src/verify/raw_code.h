@@ -1,0 +1,29 @@
+#pragma once
+// What decode() leaves out, read from the bytes: does the code keep what CPython believes of it?
+#include <string>
+
+#include "bytecode/instr.h"
+#include "verify/promises.h"
+
+namespace depyf::verify_detail {
+
+/// Whether the two codes have the same instructions and rows of the exception table; operands count
+/// where they are values.
+bool same_instructions(const CodeObject& a, const CodeObject& b);
+
+/// Handlers of a generator's StopIteration that decode() left out.
+std::size_t dropped_handlers(const CodeObject& code, const InstrList& list);
+
+/// From 3.12 on a handler stands behind what waits for another generator, which decode() takes out
+/// with the loop: does it find another stack than its CLEANUP_THROW takes for granted?
+bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems);
+
+/// What decode() takes for granted: cells are made and free variables copied as the variables say,
+/// PRECALL counts what CALL does. Empty when it is so.
+std::string broken_promise(const CodeObject& code);
+
+/// Marks each LOAD_FAST_AND_CLEAR after which a cell is made in its slot: decode() leaves that
+/// out.
+void mark_own_cells(const CodeObject& code, InstrList& list);
+
+}  // namespace depyf::verify_detail
