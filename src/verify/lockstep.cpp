@@ -236,6 +236,34 @@ class Lockstep {
     return x.op == Op::CALL ? x.operands.size() != y.operands.size() : x.arg != y.arg;
   }
 
+  /// A constant whose number says by itself what a program sees of it.
+  bool is_told_by_value(const Token& token) const {
+    if (token.kind != TokenKind::Constant) return false;
+    std::vector<std::uint32_t> left{token.a};
+    while (!left.empty()) {
+      const std::uint32_t number = left.back();
+      left.pop_back();
+      const Literal& l = canon_[number];
+      if (l.nan || l.kind == ConstKind::Object || l.kind == ConstKind::FrozenSet ||
+          l.kind == ConstKind::Code || left.size() > 1000)
+        return false;
+      if (l.kind != ConstKind::Tuple) continue;
+      const auto items = canon_.items(number);
+      left.insert(left.end(), items.begin(), items.end());
+    }
+    return true;
+  }
+
+  /// Is it a function that a module or class keeps under a name?
+  bool is_defined(Which side, const Value& made) const {
+    const SideState& s = sides_[side];
+    const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+    if (made.op != Op::MAKE_FUNCTION || s.at.index + 1 >= events.size()) return false;
+    const Value& store = (*s.lifted)[events[s.at.index + 1]];
+    return store.kind == ValueKind::Operation && store.op == Op::STORE_NAME &&
+           store.operands.back() == events[s.at.index];
+  }
+
   bool same_name(const Value& x, const Value& y) const {
     return canon_.module(kA)[StrId(x.arg)] == canon_.module(kB)[StrId(y.arg)];
   }
@@ -260,13 +288,9 @@ class Lockstep {
   bool different_values(ValueId x, ValueId y) {
     const std::uint32_t a = argument(kA, x), b = argument(kB, y);
     if (a != kNone && b != kNone) return a != b;
-    const Literal *p = literal(get(kA, x)), *q = literal(get(kB, y));
-    const auto known = [](const Literal* l) {
-      return l && !l->nan && l->kind != ConstKind::Object && l->kind != ConstKind::FrozenSet &&
-             l->kind != ConstKind::Tuple && l->kind != ConstKind::Code;
-    };
-    if (a != kNone || b != kNone) return known(a != kNone ? q : p);
-    return known(p) && known(q) && p != q;
+    const Token &p = tokens_[get(kA, x)], &q = tokens_[get(kB, y)];
+    if (a != kNone || b != kNone) return is_told_by_value(a != kNone ? q : p);
+    return is_told_by_value(p) && is_told_by_value(q) && p.a != q.a;
   }
 
   // ---------------------------------------------------------------- tokens of values
@@ -868,8 +892,10 @@ class Lockstep {
     for (std::size_t i = 0; i < x.operands.size(); ++i) {
       if (blank_operand(x, y, i)) continue;
       if (op == Op::CONTAINS && i == 1 && same_searched(x.operands[i], y.operands[i])) continue;
-      if (!same_values(x.operands[i], y.operands[i]))
-        part_here(is_seen(op) && different_values(x.operands[i], y.operands[i]));
+      if (!same_values(x.operands[i], y.operands[i])) {
+        const bool seen = is_seen(op) || (is_defined(kA, x) && is_defined(kB, y));
+        part_here(seen && different_values(x.operands[i], y.operands[i]));
+      }
     }
     if (calls_ && (op == Op::CALL || op == Op::CALL_KW || op == Op::CALL_EX))
       calls_->emplace(x.offset, y.offset);

@@ -148,6 +148,7 @@ class Stacks {
   enum class Kind : std::uint8_t {
     Other,
     Bool,
+    Int,
     Iterator,
     Position,
     Saved,
@@ -291,6 +292,10 @@ class Stacks {
     return kind == ConstKind::True || kind == ConstKind::False;
   }
 
+  bool is_int(const Instr& instr) const {
+    return instr.op == Op::LOAD_CONST && module_[ConstId(instr.arg)].kind == ConstKind::Int;
+  }
+
   std::size_t region_depth(const Block& block) const { return cfg_[block.region].depth; }
 
   /// The two halves of what is called, and whether they belong together or are no halves.
@@ -424,7 +429,12 @@ class Stacks {
     if (instr.op == Op::LOAD_FAST_AND_CLEAR) *at(1) = {.kind = Kind::Cleared, .null = true};
     const bool is_not =
         instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
-    if (is_not || gives_bool(instr)) at(1)->kind = Kind::Bool;
+    // What `match` compares with the length of a sequence is no test of another value.
+    const bool ints = instr.op == Op::COMPARE && std::ranges::all_of(popped, [](const Item& item) {
+                        return item.kind == Kind::Int;
+                      });
+    if (is_not || ints || gives_bool(instr)) at(1)->kind = Kind::Bool;
+    if (instr.op == Op::GET_LEN || is_int(instr)) at(1)->kind = Kind::Int;
     if (instr.op == Op::GET_ITER || instr.op == Op::GET_YIELD_FROM_ITER)
       at(1)->kind = Kind::Iterator;
     if (instr.op == Op::FOR_ITER) at(2)->kind = Kind::Iterator;

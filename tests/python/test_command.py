@@ -573,7 +573,17 @@ def test_settings_that_cannot_be_used_are_told(pyc, tmp_path):
     ids=["a function", "a class", "a name"],
 )
 def test_a_module_that_does_more_is_different(tmp_path, more):
-    texts = {"one": "def f(): return 1\n", "two": "def f(): return 1\n" + more}
+    is_different(tmp_path, "def f(): return 1\n", "def f(): return 1\n" + more)
+
+
+@pytest.mark.parametrize("other", ["2", "None", "True", "(1, 2)", "'1'"])
+def test_a_default_value_that_differs_is_different(tmp_path, other):
+    is_different(tmp_path, "def f(a, b=1): return a\n", "def f(a, b=%s): return a\n" % other)
+
+
+def is_different(tmp_path, one, two):
+    """Compares the modules both ways."""
+    texts = {"one": one, "two": two}
     for name, text in texts.items():
         (tmp_path / (name + ".py")).write_text(text)
         py_compile.compile(

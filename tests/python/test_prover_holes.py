@@ -698,6 +698,16 @@ def test_what_may_be_no_object_on_one_way_is_not_dropped(version):
     assert len(said.split()) >= 4 and not set(said.split()) & set(PROVEN), said
 
 
+@pytest.mark.parametrize("version", TABLES)
+def test_the_length_that_match_compares_is_a_bool(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "text = 'def f(x):\\n match x:\\n  case [%s, _, *_] | [%s]: return %s'\n"
+        "print(verdict(function(text % (('a',) * 3)), function(text % (('b',) * 3))))\n",
+    )
+    assert said.split() == ["equivalent"], said
+
+
 def test_a_handler_covers_all_of_what_waits():
     """CPython 3.11 raises what is thrown into `await` where the loop of SEND jumps back."""
     said = pythons.run(
