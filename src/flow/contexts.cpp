@@ -46,9 +46,13 @@ struct Context {
   /// How many stack values lie below what the interpreter keeps there: the saved exception of a
   /// handler, how a `finally` body was entered.
   std::uint32_t floor;
+  /// WITH_CLEANUP_START has called the exit function. Beside the result the interpreter keeps the
+  /// exception on the stack, which only WITH_CLEANUP_FINISH takes away; that one is not in the
+  /// graph.
+  bool called = false;
   bool operator==(const Context& other) const {
     return kind == other.kind && parent == other.parent && target == other.target &&
-           level == other.level && floor == other.floor;
+           level == other.level && floor == other.floor && called == other.called;
   }
 };
 
@@ -113,8 +117,8 @@ class Expansion : BlockSurvey {
     return floor(parent);
   }
   std::uint32_t push(std::uint32_t parent, Entered kind, std::uint32_t target, std::uint32_t level,
-                     const Instr& instr, std::uint32_t floor) {
-    Context context{kind, parent, target, level, kNone, 0, 1, floor};
+                     const Instr& instr, std::uint32_t floor, bool called = false) {
+    Context context{kind, parent, target, level, kNone, 0, 1, floor, called};
     if (parent != kNone) {
       context.region = contexts_[parent].region;
       context.blocks = contexts_[parent].blocks;
@@ -184,8 +188,9 @@ class Expansion : BlockSurvey {
   }
   /// What ends a `finally` body, or calls the exit function of a `with`, finds `above` values above
   /// those that were there when it began.
-  void need_above(const Instr& instr, std::uint32_t above) {
-    if (depth_ != contexts_[context_].level + above) misplaced(instr);
+  void need_above(const Instr& instr, std::uint32_t above, bool called = false) {
+    const Context& context = contexts_[context_];
+    if (depth_ != context.level + above || context.called != called) misplaced(instr);
   }
 
   /// The state of (index, context); made and queued when it is not there yet.
@@ -550,6 +555,7 @@ class Expansion : BlockSurvey {
       return;
       case Op::POP_EXCEPT:
         if (!is(context_, Entered::Handler)) fail(instr, "is outside of an exception handler");
+        if (contexts_[context_].called) misplaced(instr);
         if (minor_ <= 7) {
           leave_handler(false);
         } else {
@@ -761,7 +767,7 @@ class Expansion : BlockSurvey {
     if (top == Entered::Handler) {
       need_above(instr, 6);
       emit(Op::WITH_EXCEPT_START, 7);
-      context_ = push(context.parent, top, kNone, context.level, instr, context.level + 6);
+      context_ = push(context.parent, top, kNone, context.level, instr, context.level + 6, true);
     } else {
       need_above(instr, top == Entered::ByReturn);
       if (top == Entered::ByReturn) emit(Op::SWAP, 2);
@@ -770,7 +776,8 @@ class Expansion : BlockSurvey {
       emit(Op::COPY, 1);
       emit(Op::CALL, 3, kPlain);
       const std::uint32_t level = context.level > 0 ? context.level - 1 : 0;
-      context_ = push(context.parent, top, context.target, level, instr);
+      context_ = push(context.parent, top, context.target, level, instr,
+                      floor_of(context.parent, top, level), true);
     }
     go(next);
   }
@@ -782,7 +789,7 @@ class Expansion : BlockSurvey {
       fail(instr, "is outside of a `with` cleanup");
     const Context context = contexts_[context_];
     if (top == Entered::Handler) {
-      need_above(instr, 7);
+      need_above(instr, 7, true);
       emit(Op::BRANCH_TRUE);
       const std::uint32_t branch = last_;
       context_ = push(context.parent, top, kNone, context.level, instr);
@@ -798,8 +805,9 @@ class Expansion : BlockSurvey {
       context_ = push(context_, Entered::Normally, kNone, depth_, instr);
       go(next);
     } else {
-      need_above(instr, top == Entered::ByReturn ? 2 : 1);
+      need_above(instr, top == Entered::ByReturn ? 2 : 1, true);
       emit(Op::POP_TOP);
+      context_ = push(context.parent, top, context.target, context.level, instr);
       go(next);
     }
   }

@@ -698,6 +698,23 @@ def test_what_may_be_no_object_on_one_way_is_not_dropped(version):
     assert len(said.split()) >= 4 and not set(said.split()) & set(PROVEN), said
 
 
+@pytest.mark.parametrize("version", ["3.7", "3.8"])
+def test_the_end_of_a_with_takes_the_exception_from_the_stack(version):
+    """WITH_CLEANUP_START leaves two values, of which a plain operation takes only one."""
+    said = pythons.run(
+        version,
+        HANDLERS + "texts = ['with a as x: return b(x)', 'with a: b()', 'with a, b as x: b(x)',\n"
+        "         'for i in b:\\n  with a: break']\n"
+        "for text in texts:\n"
+        "    code = function('def f(a, b):\\n ' + text)\n"
+        "    code = replace(code, co_stacksize=code.co_stacksize + 3)\n"
+        "    for other in swapped(code, 'WITH_CLEANUP_FINISH', 'POP_TOP'):\n"
+        "        print(verdict(code, other), verdict(other, other))\n",
+    )
+    assert len(said.split()) >= 10 and not {"exact", "equivalent"} & set(said.split()), said
+    assert "identical" not in said.split()[::2], said
+
+
 @pytest.mark.parametrize("version", TABLES)
 def test_the_length_that_match_compares_is_a_bool(version):
     said = pythons.run(
