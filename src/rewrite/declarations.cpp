@@ -433,6 +433,55 @@ std::vector<StrId> globals_of_annotations(const Rewriter& r) {
   return names;
 }
 
+/// Is the variable that the instruction loads last spelt `self`?
+bool loads_self(const Module& module, const CodeObject& code, const RawInstr& raw) {
+  const auto slot = [&](std::uint32_t index) {
+    return index < code.slots.size() && module[code.slots[index].name] == "self";
+  };
+  const Action action = raw.info.action;
+  if (action == Action::Slot || action == Action::SlotOrCell || action == Action::Deref)
+    return slot(raw.operand);
+  if (action == Action::SlotPair) return slot(raw.operand & 15);
+  return action == Action::LoadGlobal && raw.name() < code.names.size() &&
+         module[code.names[raw.name()]] == "self";
+}
+
+/// The attributes that a class lists in `__static_attributes__` (3.13 on) and that none of its
+/// functions sets: the statement that does was removed. The compiler adds the target of each
+/// `self.x = …` that it meets (_PyCompile_MaybeAddStaticAttributeToClass of Python/compile.c).
+std::vector<StrId> removed_attributes(Rewriter& r) {
+  std::vector<StrId> names;
+  bool has_line = false;
+  for (StmtId id : r.body) {
+    const Stmt& s = r.ast[id];
+    has_line |= r.assigns(s, "__firstlineno__");
+    if (!r.assigns(s, "__static_attributes__") || !r.is_constant(s.e[0], ConstKind::Tuple))
+      continue;
+    for (ConstId item : r.constant(s.e[0])->items)
+      if (r.module[item].kind == ConstKind::Str)
+        add_once(names, r.module.intern(r.module[item].text));
+  }
+  if (!has_line) return {};
+  // The functions inside stand before the class, without a gap.
+  for (std::uint32_t at = r.code.index; at-- > 0 && !names.empty();) {
+    CodeId owner = r.module[CodeId(at)].parent;
+    bool own = true;
+    for (; owner && owner != r.code; owner = r.module[owner].parent)
+      own &= role_of(r.module, owner) != Role::Class;
+    if (!owner) break;
+    const CodeId inner(at);
+    if (!own || role_of(r.module, inner) == Role::Class) continue;
+    const CodeObject& code = r.module[inner];
+    bool self = false;
+    scan_instructions(code, [&](const RawInstr& raw) {
+      if (self && raw.info.op == Op::STORE_ATTR && raw.operand < code.names.size())
+        std::erase(names, unmangled(r.module, inner, code.names[raw.operand]));
+      self = loads_self(r.module, code, raw);
+    });
+  }
+  return names;
+}
+
 /// What find_declarations() learns, one kind of scope after the other.
 class DeclarationFinder {
  public:
@@ -531,6 +580,7 @@ class DeclarationFinder {
       // A function inside takes it from outside, whatever the class has.
       add_once(use == 0 ? r_.unread : r_.unused_cells, name);
     }
+    r_.unset = removed_attributes(r_);
   }
 
   void find_of_function() {
@@ -637,17 +687,42 @@ std::vector<StrId> take_annotated_globals(Rewriter& r) {
   return taken;
 }
 
+/// `def _`
+StmtId function_of(Rewriter& r, std::span<const StmtId> body, std::vector<Parameter> parameters) {
+  r.ast.functions.push_back({});
+  r.ast.functions.back().parameters = std::move(parameters);
+  const StmtId function = r.add_statement(StmtKind::FunctionDef);
+  r.ast[function].a = r.module.intern("_").index;
+  r.ast[function].function = static_cast<std::uint32_t>(r.ast.functions.size() - 1);
+  r.ast[function].body = r.ast.arena.copy(body);
+  return function;
+}
+
 StmtId function_that_declares(Rewriter& r, const std::vector<StrId>& names) {
   std::vector<std::uint32_t> ids;
   for (StrId name : names) ids.push_back(name.index);
   const StmtId declaration = r.add_statement(StmtKind::Global);
   r.ast[declaration].extra = r.ast.arena.copy(ids);
-  r.ast.functions.push_back({});
-  const StmtId function = r.add_statement(StmtKind::FunctionDef);
-  r.ast[function].a = r.module.intern("_").index;
-  r.ast[function].function = static_cast<std::uint32_t>(r.ast.functions.size() - 1);
-  r.ast[function].body = r.one(declaration);
-  return function;
+  return function_of(r, r.one(declaration), {});
+}
+
+StmtId assign_none(Rewriter& r, ExprId target) {
+  const StmtId id = r.add_statement(StmtKind::Assign);
+  const ExprId targets[] = {target};
+  r.ast[id].list = r.ast.arena.copy(targets);
+  r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::None));
+  return id;
+}
+
+/// A method that sets `names` of its `self`.
+StmtId function_that_sets(Rewriter& r, const std::vector<StrId>& names) {
+  const StrId self = r.module.intern("self");
+  std::vector<StmtId> body;
+  for (StrId name : names)
+    body.push_back(assign_none(r, r.ast.expr(ExprKind::Attribute, {r.ast.name(self)}, name.index)));
+  Parameter parameter;
+  parameter.name = self;
+  return function_of(r, body, {parameter});
 }
 
 }  // namespace
@@ -671,7 +746,8 @@ StmtId never_reads(Rewriter& r, std::span<const StrId> names) {
 
 void insert_declarations(Rewriter& r) {
   if (r.globals.empty() && r.nonlocals.empty() && r.unbound.empty() && r.unused_cells.empty() &&
-      r.unread.empty() && !r.empty_annotations && !r.unused_namespace && !r.lacks_yield)
+      r.unread.empty() && r.unset.empty() && !r.empty_annotations && !r.unused_namespace &&
+      !r.lacks_yield)
     return;
   std::vector<StmtId> head, tail;
   auto declare = [&](StmtKind kind, const std::vector<StrId>& names) {
@@ -694,13 +770,7 @@ void insert_declarations(Rewriter& r) {
   // Code that is compiled to nothing, but seen by the compiler's symbol table.
   std::vector<StmtId> unreachable;
   auto name_expr = [&](StrId name) { return r.ast.name(name); };
-  for (StrId name : r.unbound) {
-    const StmtId id = r.add_statement(StmtKind::Assign);
-    const ExprId targets[] = {name_expr(name)};
-    r.ast[id].list = r.ast.arena.copy(targets);
-    r.ast[id].e[0] = r.ast.constant(r.make_constant(ConstKind::None));
-    unreachable.push_back(id);
-  }
+  for (StrId name : r.unbound) unreachable.push_back(assign_none(r, name_expr(name)));
   for (StrId name : r.unread) {
     const StmtId id = r.add_statement(StmtKind::Expr);
     r.ast[id].e[0] = name_expr(name);
@@ -730,6 +800,10 @@ void insert_declarations(Rewriter& r) {
   }
   if (!unreachable.empty()) head.push_back(never(r, unreachable));
   if (r.lacks_yield) tail.push_back(never_yields(r));
+  if (!r.unset.empty()) {
+    const StmtId ids[] = {function_that_sets(r, r.unset)};
+    tail.push_back(never(r, ids));
+  }
   if (!annotated.empty()) {
     const StmtId ids[] = {function_that_declares(r, annotated)};
     tail.push_back(never(r, ids));

@@ -33,6 +33,7 @@ struct Rewriter {
   std::vector<StrId> unbound;       // variables of this scope that no reachable statement binds
   std::vector<StrId> unused_cells;  // captured by no reachable function
   std::vector<StrId> unread;        // type parameters that no reachable code reads
+  std::vector<StrId> unset;         // attributes of `self` that no reachable code sets, of a class
   bool lacks_yield = false;         // a generator without a reachable `yield`
   bool unused_namespace = false;    // a class (3.12+) whose namespace nothing reachable looks at
   bool empty_annotations = false;   // SETUP_ANNOTATIONS without a reachable annotation

@@ -268,6 +268,12 @@ REMOVED = {
         7,
         "x: int = 1\nif __debug__:\n    x: int\nclass A:\n    if __debug__:\n        y: str\n",
     ),
+    "attribute": (
+        8,
+        "class A:\n    if __debug__:\n        def m(self): self.q = self.__r = 1\n    x = 1\n"
+        "class B:\n    def m(self):\n        if __debug__: self.q = 1\n        self.s = 1\n"
+        "        class C:\n            def n(self): raise E; self.t = 1\n",
+    ),
     "both": (12, "class A:\n    _ = 1\n    if __debug__:\n        def m[T](self): super()\n"),
 }
 
