@@ -1,8 +1,8 @@
 """How often the decompiled function is the one that was written: the same syntax tree.
 
-    python3.X bench/readability.py [--depyf PATH] [--files N] [--seed N] [--show N]
+    python3.X bench/readability.py [--depyf PATH] [--files N] [--seed N] [--show N] [FOLDER]
 
-Takes files of the library of the Python that runs it, compiles and decompiles them, and compares each function's tree with that of the source. Not
+Takes files below FOLDER, or of the library of the Python that runs it, compiles and decompiles them, and compares each function's tree with that of the source. Not
 counted as a difference: what bytecode does not have (annotations of local variables, statements that are constants, `pass`), what the compiler folds
 before it makes code (constants, `x in [1, 2]`), and the spelling of f-strings. Prints the share of equal functions, and the first differences by kind,
 most frequent first.
@@ -134,8 +134,8 @@ def difference(one, other):
     return None if one == other else "another %s" % type(one).__name__
 
 
-def library():
-    top = os.path.dirname(os.__file__)
+def sources(top):
+    """Paths of the files with source below `top`, without tests."""
     for folder, names, files in os.walk(top):
         names[:] = sorted(name for name in names if name not in LEFT_OUT)
         for name in sorted(files):
@@ -156,8 +156,9 @@ def main():
     parser.add_argument(
         "--show", type=int, default=20, help="how many kinds of differences (default: 20)"
     )
+    parser.add_argument("folder", nargs="?", help="where the files are (default: the library)")
     options = parser.parse_args()
-    files = sorted(library())
+    files = sorted(sources(options.folder or os.path.dirname(os.__file__)))
     files = random.Random(options.seed).sample(files, min(options.files, len(files)))
     total, equal, kinds = 0, 0, collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
