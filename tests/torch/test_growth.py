@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import glob
 import importlib.util
 import linecache
 import os
@@ -277,18 +278,29 @@ def test_a_loop_of_compiles_breaks_and_resets_leaves_nothing_but_a_full_dump():
     assert len(found["problems"]) == 1 and "have reached" in found["problems"][0]
 
 
-def test_the_lines_of_dumped_code_go_with_the_code(tmp_path):
-    """linecache knows them while the code lives: tracebacks and pdb ask it."""
+def test_the_lines_of_dumped_code_go_with_the_code_or_the_block(tmp_path):
+    """linecache knows them while the code lives, so that tracebacks in the block have them."""
 
     def shown():
-        return [path for path in linecache.cache if path.startswith(str(tmp_path))]
+        found = [path for path in linecache.cache if path.startswith(str(tmp_path))]
+        return [os.path.basename(path) for path in found]
 
     def double(x):
         return x * 2
 
+    def triple(x):
+        return x * 3
+
     with depyf.prepare_debug(str(tmp_path)):
         torch.compile(double, backend="eager")(torch.ones(3))
-    assert [os.path.basename(path) for path in shown()] == ["__transformed_code_0_for_double.py"]
-    torch._dynamo.reset()
-    gc.collect()
-    assert shown() == []
+        assert shown() == ["__transformed_code_0_for_double.py"]
+        torch._dynamo.reset()
+        gc.collect()
+        assert shown() == []
+        kept = torch.compile(triple, backend="eager")
+        kept(torch.ones(3))
+        assert shown() == ["__transformed_code_0_for_triple.py"]
+    assert shown() == [] and kept(torch.ones(3))[0] == 3
+    assert "x * 3" in linecache.getline(triple.__code__.co_filename, triple.__code__.co_firstlineno + 1)
+    (path,) = glob.glob(str(tmp_path / "**" / "__transformed_code_0_for_triple.py"), recursive=True)
+    assert any("__compiled_fn" in line for line in linecache.getlines(path))

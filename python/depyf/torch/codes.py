@@ -29,8 +29,8 @@ def _lines_of(filename: str) -> List[str]:
         return stream.readlines()
 
 
-#: path of a dumped file -> its code, which calls back when it goes
-_shown_to_tracebacks: Dict[str, "weakref.ReferenceType[types.CodeType]"] = {}
+#: path of a dumped file -> its code, which calls back when it goes, and the entry of linecache
+_shown_to_tracebacks: Dict[str, Tuple["weakref.ReferenceType[types.CodeType]", Any]] = {}
 
 
 def known_to_tracebacks(path: str, text: str, code: types.CodeType) -> None:
@@ -48,12 +48,22 @@ def known_to_tracebacks(path: str, text: str, code: types.CodeType) -> None:
         entry = cache[path] = found.st_size, found.st_mtime, lines, path
 
         def forget(reference: "weakref.ReferenceType[types.CodeType]") -> None:
-            if _shown_to_tracebacks.get(path) is reference:
-                del _shown_to_tracebacks[path]
-                if cache.get(path) is entry:
-                    del cache[path]
+            shown = _shown_to_tracebacks.get(path)
+            if shown is not None and shown[0] is reference:
+                left_to_tracebacks(path)
 
-        _shown_to_tracebacks[path] = weakref.ref(code, forget)
+        _shown_to_tracebacks[path] = weakref.ref(code, forget), entry
+
+
+def left_to_tracebacks(path: str) -> None:
+    """Takes a dumped file out of linecache: from now on a traceback reads it from the disk.
+
+    Torch keeps some code for as long as the process runs, with which its lines would stay.
+    """
+    shown = _shown_to_tracebacks.pop(path, None)
+    cache = getattr(sys.modules.get("linecache"), "cache", None)
+    if shown is not None and isinstance(cache, dict) and cache.get(path) is shown[1]:
+        del cache[path]
 
 
 def source_of(code: types.CodeType) -> str:

@@ -19,6 +19,7 @@ from depyf.torch.codes import (
     bytecode_text,
     known_constants,
     known_to_tracebacks,
+    left_to_tracebacks,
     resume_code,
     signature_of,
     source_of,
@@ -69,6 +70,7 @@ class Session(Records):
         self._warned: Set[Any] = set()
         self._full: Optional[Problem] = None  # the dump has reached its limit
         self._left_out = 0  # code objects that torch made since then
+        self._shown: List[str] = []  # files that tracebacks find in linecache
 
     # -- problems
 
@@ -478,6 +480,7 @@ class Session(Records):
         entry.replaced = True
         try:
             known_to_tracebacks(recompiled.path, entry.source, replacement)
+            self._shown.append(recompiled.path)
         except OSError:  # it is gone already; who looks for it is told so then
             pass
         return replacement
@@ -516,6 +519,8 @@ class Session(Records):
                 self.writer.closed(self)
         except Exception as error:
             self.failed("finishing", error)
+        while self._shown:
+            left_to_tracebacks(self._shown.pop())
 
     def awaits_backward(self) -> bool:
         """True while a captured graph has a backward that inductor has not compiled yet.
