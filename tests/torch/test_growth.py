@@ -301,6 +301,8 @@ def test_the_lines_of_dumped_code_go_with_the_code_or_the_block(tmp_path):
         kept(torch.ones(3))
         assert shown() == ["__transformed_code_0_for_triple.py"]
     assert shown() == [] and kept(torch.ones(3))[0] == 3
-    assert "x * 3" in linecache.getline(triple.__code__.co_filename, triple.__code__.co_firstlineno + 1)
+    assert "x * 3" in linecache.getline(
+        triple.__code__.co_filename, triple.__code__.co_firstlineno + 1
+    )
     (path,) = glob.glob(str(tmp_path / "**" / "__transformed_code_0_for_triple.py"), recursive=True)
     assert any("__compiled_fn" in line for line in linecache.getlines(path))
