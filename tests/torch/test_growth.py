@@ -7,7 +7,9 @@ import importlib.util
 import linecache
 import os
 import random
+import shutil
 import time
+import tracemalloc
 import types
 import weakref
 from pathlib import Path
@@ -306,3 +308,43 @@ def test_the_lines_of_dumped_code_go_with_the_code_or_the_block(tmp_path):
     )
     (path,) = glob.glob(str(tmp_path / "**" / "__transformed_code_0_for_triple.py"), recursive=True)
     assert any("__compiled_fn" in line for line in linecache.getlines(path))
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one folder", "a folder each"])
+def test_folders_that_were_removed_are_forgotten(tmp_path, same):
+    """What the blocks of one folder share goes with its files; numbers go on where code may live."""
+
+    def double(x):
+        return x.sin() * 2
+
+    paths = []
+
+    def block(number):
+        folder = tmp_path / ("dump" if same else "dump%d" % number)
+        with depyf.prepare_debug(str(folder)):
+            for size in range(3, 6):
+                torch.compile(double, backend="eager", dynamic=False)(torch.ones(size))
+                torch._dynamo.reset()
+        paths.append({path.name for path in folder.rglob("__transformed_code_*.py")})
+        shutil.rmtree(str(folder))
+
+    def held():
+        gc.collect()
+        found = tracemalloc.take_snapshot().filter_traces(
+            [tracemalloc.Filter(True, "*dump.py"), tracemalloc.Filter(True, "*journal.py")]
+        )
+        return sum(trace.size for trace in found.traces)
+
+    tracemalloc.start()
+    try:
+        for number in range(3):
+            block(number)
+        before = held()
+        for number in range(3, 9):
+            block(number)
+        grown = held() - before
+    finally:
+        tracemalloc.stop()
+    assert all(len(names) == 3 for names in paths)
+    assert len(set.union(*paths)) == (3 * 9 if same else 3)
+    assert grown < 2000, grown

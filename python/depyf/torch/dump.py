@@ -7,6 +7,7 @@ file that cannot be written becomes one warning and a row in the run's problems.
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import re
@@ -84,6 +85,15 @@ class _Shared:
         self.texts: Dict[str, int] = {}  # file of an artifact -> hash of its text
         self.journals: Dict[int, str] = {}  # open block -> the file that holds what it has seen
 
+    def forget(self) -> None:
+        """Forgets the files, which somebody has removed; the numbers go on, since code that still
+        runs may have come from them.
+        """
+        self.claimed.clear()
+        self.texts.clear()
+        self.written.clear()
+        self.size = 0
+
     def earlier(self, block: int) -> List[str]:
         """Manifests of blocks that were entered before `block`. One that was entered later and has
         written its manifest already lay inside it, so that `block` has recorded all of it, too.
@@ -101,6 +111,14 @@ _used_lock = threading.Lock()
 def _shared(folder: str) -> Optional[_Shared]:
     found = _used_here.get(os.path.realpath(folder))
     return found if found is not None and found.process == os.getpid() else None
+
+
+def _drop_removed(looks: int = 4) -> None:
+    # Programs that dump into temporary folders; a few at each block, since most may still exist.
+    for path in list(itertools.islice(_used_here, looks)):
+        shared = _used_here.pop(path)
+        if shared.journals or os.path.isdir(path):
+            _used_here[path] = shared  # to the end: others come first the next time
 
 
 def _manifest(folder: str) -> Dict[str, Any]:
@@ -317,7 +335,10 @@ class DumpWriter:
         # two workers that start together must not both find the folder empty
         with _used_lock, _locked(self.folder):
             shared = _shared(self.folder)
+            if shared is not None and not shared.journals and not os.listdir(self.folder):
+                shared.forget()
             if shared is None:
+                _drop_removed()
                 earlier = [name for name in os.listdir(self.folder) if _is_ours(self.folder, name)]
                 if earlier:
                     if existing == "keep":
