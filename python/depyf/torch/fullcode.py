@@ -19,6 +19,7 @@ from depyf.decompiler import decompile_with_constants
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
+from depyf.trace import guard_text
 from depyf.trace.guard_text import (
     MARK,
     parsed_expression,
@@ -820,6 +821,13 @@ def render(function: Function, run: Run) -> str:
 def _on_lines(text: str) -> str:
     """A literal on lines that fit. Most functions of a run meet one global state."""
     return pprint.pformat(ast.literal_eval(text), width=88, compact=True)
+
+
+def forget_texts() -> None:
+    """Forgets what is known of guards and their texts: no run is read any more."""
+    guard_text.forget_texts()
+    _on_rows.cache_clear()
+    _on_lines.cache_clear()
 
 
 def _docstring(text: str) -> str:

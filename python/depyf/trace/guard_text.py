@@ -96,6 +96,12 @@ def _parsed(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
     return frozenset(read - bound), kind
 
 
+def forget_texts() -> None:
+    """Forgets what is known of texts, which is of use only while one run is read or written."""
+    _parsed.cache_clear()
+    expression_of.cache_clear()
+
+
 def _is_expression(text: str) -> bool:
     return parsed_expression(text) is not None
 

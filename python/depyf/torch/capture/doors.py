@@ -12,6 +12,7 @@ from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import warn
 from depyf.terminal import shown
 from depyf.torch.dump import DUMP_LIMIT, DumpWriter, EarlierDump
+from depyf.torch.fullcode import forget_texts
 
 
 class capture:
@@ -94,6 +95,8 @@ class capture:
         except Exception as error:
             session.problem("turning torch's caches on again", str(error))
         session.finish()
+        if not hub.watches():
+            forget_texts()
         if session.awaits_backward():
             hub.linger(session)
 

@@ -98,6 +98,10 @@ class Hub:
             self._attach()
             self._finish_at_exit()
 
+    def watches(self) -> bool:
+        """Whether a block is open."""
+        return bool(self._sessions)
+
     def remove(self, session: Session) -> None:
         with self._lock:
             session.open = False
