@@ -110,6 +110,40 @@ def test_a_loop_whose_body_is_a_function_is_compiled_again():
     assert operations(after) > operations(nodes)
 
 
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_line_in_a_library_is_not_to_be_edited():
+    (help,) = breaks.LIBRARY.help
+    wanted, nodes = before_of(breaks.LIBRARY, help)
+    (found,) = met(nodes, "branch")
+    assert found["file"].endswith("clip_grad.py")
+    line = help.before.splitlines().index(
+        "    norm = clip_grad_norm_([weight], 1.0, error_if_nonfinite=True)"
+    )
+    at = "%s:%d" % (os.path.basename(found["caller"][0]), line + 1)
+    assert found["help"] == [help.text.format(caller=at)] and found["patches"] == [""]
+    result, after = run(help.after, "library after")
+    assert not [one for node in after for one in node.breaks]
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_setting_helps_in_a_library_too():
+    text = """
+exec(compile("def total(x):\\n    return x.sum().item()", "/lib/site-packages/a.py", "exec"))
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * total(x)
+
+result = f(torch.ones(3))
+"""
+    found = met(run(text, "item in a library")[1], "item")
+    assert found  # that of f, and what torch says of the called function by itself
+    for one in found:
+        assert one["patches"] == ["torch._dynamo.config.capture_scalar_outputs = True", ""]
+        assert "leave the call at item_in_a_library.py:6 out of" in one["help"][1]
+
+
 def test_each_of_torchs_graph_breaks_has_a_row_or_torchs_own_hints():
     path = os.path.join(os.path.dirname(torch._dynamo.__file__), "graph_break_registry.json")
     if not os.path.exists(path):

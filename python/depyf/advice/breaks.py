@@ -1,6 +1,6 @@
 """Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
 
-from depyf.advice import OF_LIST, OUTSIDE, helps, row
+from depyf.advice import NORMAL, OF_LIST, OUTSIDE, helps, row
 
 _BRANCH = """
 @torch.compile(backend="eager")
@@ -1282,4 +1282,59 @@ result = f(torch.ones(3))
     ],
     ids=("GB7000",),
     reason=r"graph break in (a for/while )?loop",
+)
+
+#: rows whose advice is about the compiled function or a setting, and not about the line that broke
+AROUND = NORMAL + (
+    "lr_scheduler",
+    "DDP",
+    "training step",
+    "data loader",
+    "limit",
+    "backend",
+    "backward",
+    "rnn",
+    "no fake kernel",
+)
+
+#: in place of advice about the line that broke, where that is not the reader's
+LIBRARY = row(
+    "in a library",
+    "The line is in a library.",
+    [
+        helps(
+            "The line is in a library: leave the call at {caller} out of the compiled function, "
+            "and compile what comes before and after it by itself.",
+            """
+from torch.nn.utils import clip_grad_norm_
+weight = torch.ones(3, requires_grad=True)
+weight.grad = torch.full((3,), 4.0)
+
+@torch.compile(backend="eager")
+def step(x):
+    y = x * 2
+    norm = clip_grad_norm_([weight], 1.0, error_if_nonfinite=True)
+    return y * norm
+
+result = step(torch.ones(3))
+""",
+            """
+from torch.nn.utils import clip_grad_norm_
+weight = torch.ones(3, requires_grad=True)
+weight.grad = torch.full((3,), 4.0)
+
+@torch.compile(backend="eager")
+def before(x):
+    return x * 2
+
+@torch.compile(backend="eager")
+def after(y, norm):
+    return y * norm
+
+y = before(torch.ones(3))
+norm = clip_grad_norm_([weight], 1.0, error_if_nonfinite=True)
+result = after(y, norm)
+""",
+        )
+    ],
 )

@@ -26,6 +26,8 @@ _LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
 _GIVEN_UP = re.compile(
     r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
 )
+#: how a patch begins that changes no line but adds a setting
+_SETS = "torch._dynamo.config."
 _WHOLE = (
     "torch gives the whole function up: it runs as plain Python, and only the functions that "
     "it calls are compiled."
@@ -76,7 +78,10 @@ def of_break(found: Document) -> Said:
     why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
-    help = [text for text, _ in _advice(row, names)] + [one.text for one in looped]
+    given = _advice(row, names) + [(one.text, "") for one in looped]
+    if row and in_others_library(filename, stack):
+        given = _followable(row, given, caller)
+    help = [text for text, _ in given]
     if help and help[0].startswith("Or "):  # it stands alone
         help[0] = help[0][3].upper() + help[0][4:]
     return {
@@ -87,7 +92,7 @@ def of_break(found: Document) -> Said:
         "explanation": explanation if why else "",
         "then": _then(raw),
         "help": help,
-        "patches": [patch for _, patch in _advice(row, names)] + ["" for _ in looped],
+        "patches": [patch for _, patch in given],
         # a hint against what is done on purpose would mislead, as would one that does not help
         "hints": []
         if row and row.key in advice.WITHOUT_HINTS
@@ -175,7 +180,28 @@ def _call_of(stack: Sequence[str]) -> Tuple[str, bool]:
     """(what the innermost frame that is not Python's own library calls, as it is written, or "";
     whether there are frames of that library inside).
     """
-    frames: List[Tuple[str, str, str]] = []  # file, code, marks below it
+    frames, inside = _calling_frames(stack)
+    marked = any(_MARKS.match(text) for text in stack)
+    return (_called(*frames[-1][1:], whole=marked) if frames else ""), inside
+
+
+def in_others_library(filename: str, stack: Sequence[str]) -> bool:
+    """Whether the line that broke stands in an installed package, and is not a call of the reader's
+    of Python's own library.
+
+    Args:
+        filename: of the break.
+        stack: its frames, as a traceback has them.
+    """
+    frames = _calling_frames(stack)[0]
+    return in_library(frames[-1][0] if frames else filename)
+
+
+def _calling_frames(stack: Sequence[str]) -> Tuple[List[Tuple[str, str, str]], bool]:
+    """(file, code and marks below it of each frame up to the innermost that is not Python's own
+    library, whether there are frames of that library inside).
+    """
+    frames: List[Tuple[str, str, str]] = []
     for index, text in enumerate(stack):
         match = _FRAME.match(text)
         if match is not None and match.group("file"):
@@ -186,8 +212,7 @@ def _call_of(stack: Sequence[str]) -> Tuple[str, bool]:
     while frames and _OF_PYTHON.search(frames[-1][0]):
         frames.pop()
         inside = True
-    marked = any(_MARKS.match(text) for text in stack)
-    return (_called(*frames[-1][1:], whole=marked) if frames else ""), inside
+    return frames, inside
 
 
 def _called(code: str, marks: str, whole: bool) -> str:
@@ -228,6 +253,19 @@ def _advice(row: Optional[advice.Row], names: Mapping[str, str]) -> List[Tuple[s
         if text is not None:
             found.append((text, advice.filled(one.patch, names) or ""))
     return found
+
+
+def _followable(
+    row: advice.Row, given: List[Tuple[str, str]], caller: "Line"
+) -> List[Tuple[str, str]]:
+    """The advice that can be followed where the line is not the reader's: settings, and what to do
+    at their own line that led there.
+    """
+    if row.key in break_rows.AROUND:
+        return given
+    kept = [one for one in given if one[1].startswith(_SETS)]
+    names = {"caller": "%s:%d" % (os.path.basename(caller[0]), caller[1])} if caller[1] else {}
+    return kept + _advice(break_rows.LIBRARY, names)
 
 
 def _hints(hints: Iterable[str]) -> List[str]:
