@@ -127,6 +127,22 @@ def test_a_line_in_a_library_is_not_to_be_edited():
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_the_function_that_is_not_traced_is_named_where_a_line_calls_two():
+    text = """
+weight = torch.ones(3, requires_grad=True)
+scaler = torch.amp.GradScaler("cpu")
+
+@torch.compile(backend="eager")
+def f(x):
+    scaler.scale((x * weight).sum()).backward()
+
+result = f(torch.ones(3))
+"""
+    found = met(run(text, "two calls")[1], "training step")
+    assert found and all(one["why"].startswith("`scaler.scale` is not") for one in found)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 def test_a_setting_helps_in_a_library_too():
     text = """
 exec(compile("def total(x):\\n    return x.sum().item()", "/lib/site-packages/a.py", "exec"))

@@ -655,6 +655,7 @@ result = weight.detach()
         ids=("GB0007", "GB0008"),
         reason=r"marked as skipped",
         where=r"function `(\w*Optimizer\.zero_grad|GradScaler\.\w+|\w*(Scheduler|LR)\w*\.step)`",
+        names=r"function `(?P<name>[\w.]+)`",
     ),
     row(
         "data loader",

@@ -156,11 +156,11 @@ def _as_called(names: Dict[str, str], stack: Sequence[str]) -> Dict[str, str]:
     """The names of a break with `called`, the function as the program's line calls it, and its last
     part, `method`; `name` is the same where torch names something inside of Python's own library.
     """
-    called, inside = _call_of(stack)
-    if not called:
-        return names
-    names = dict(names, called=called, method=called.rpartition(".")[2])
     name = names.get("name", "")
+    called, inside = _call_of(stack, name.rpartition(".")[2])
+    if not called:
+        return dict(names, called=name) if name else names
+    names = dict(names, called=called, method=called.rpartition(".")[2])
     if name and (inside or name.rpartition(".")[2] == names["method"]):
         names["name"] = called
     return names
@@ -176,13 +176,14 @@ _OF_PYTHON = re.compile(
 _MARKS = re.compile(r"^\s*[\^~]+\s*$")
 
 
-def _call_of(stack: Sequence[str]) -> Tuple[str, bool]:
+def _call_of(stack: Sequence[str], name: str = "") -> Tuple[str, bool]:
     """(what the innermost frame that is not Python's own library calls, as it is written, or "";
-    whether there are frames of that library inside).
+    whether there are frames of that library inside). `name` is the last part of the called
+    function's, where torch tells it.
     """
     frames, inside = _calling_frames(stack)
     marked = any(_MARKS.match(text) for text in stack)
-    return (_called(*frames[-1][1:], whole=marked) if frames else ""), inside
+    return (_called(*frames[-1][1:], whole=marked, name=name) if frames else ""), inside
 
 
 def in_others_library(filename: str, stack: Sequence[str]) -> bool:
@@ -215,9 +216,9 @@ def _calling_frames(stack: Sequence[str]) -> Tuple[List[Tuple[str, str, str]], b
     return frames, inside
 
 
-def _called(code: str, marks: str, whole: bool) -> str:
+def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     """The function, a name with attributes, that a line calls at the marks that a traceback has
-    below it; without marks, that of its only call.
+    below it; without marks, that of its only call, or of its only call of `name`.
 
     Args:
         whole: no marks means all of the line, as from CPython 3.11 on.
@@ -230,7 +231,10 @@ def _called(code: str, marks: str, whole: bool) -> str:
         except (SyntaxError, ValueError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        if marks or whole:
+        named = [node for node in calls if _dotted(node.func).rpartition(".")[2] == name]
+        if len(named) == 1:
+            calls = named
+        elif marks or whole:
             calls = calls[:1]  # the outermost
         if len(calls) == 1:
             return _dotted(calls[0].func)
