@@ -130,6 +130,7 @@ class Stacks {
         borrows_(table_ && has_opcode(*table_, "LOAD_FAST_BORROW")),
         drops_halves_(table_ && has_opcode(*table_, "LOAD_SPECIAL")),
         cfg_(cfg),
+        format_test_(format_test()),
         in_(cfg.size()),
         met_(cfg.size(), false) {}
 
@@ -141,7 +142,7 @@ class Stacks {
       walk(cfg_.blocks[at], in_[at]);
       if (entered_ > kMostEntered) problem_ = "its stacks are too large to follow";
     }
-    return {problem_, tests_other_, deepest_, waits_};
+    return {problem_, tests_other_, tests_format_, deepest_, waits_};
   }
 
  private:
@@ -175,14 +176,27 @@ class Stacks {
   const bool borrows_;       // some loads of locals count no reference
   const bool drops_halves_;  // POP_TOP takes half of a method
   const Cfg& cfg_;
+  const std::uint32_t format_test_;  // offset, or kNone
   std::vector<Stack> in_;
   std::vector<bool> met_;
   std::vector<std::uint32_t> work_;
   std::string problem_;
-  bool tests_other_ = false;
+  bool tests_other_ = false, tests_format_ = false;
   std::uint64_t deepest_ = 0;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> waits_;
   std::size_t entered_ = 0;  // values
+
+  /// The branch at the end of the first block, where that is `if format > 2:` as the compiler
+  /// begins annotations from 3.14 on, without bool() (codegen_setup_annotations_scope of
+  /// Python/codegen.c).
+  std::uint32_t format_test() const {
+    const Block& block = cfg_[cfg_.entry];
+    if (block.end - block.first < 4) return kNone;
+    const Instr* const last = cfg_.instrs.data() + block.end - 1;
+    const bool compares = last[0].op == Op::BRANCH_FALSE && last[-1].op == Op::COMPARE &&
+                          last[-1].aux == 0 && is_int(last[-2]) && last[-3].op == Op::LOAD_FAST;
+    return compares ? last->offset : kNone;
+  }
 
   void say(const Instr& instr, std::string_view what) {
     problem_ = "at offset " + std::to_string(instr.offset) + " " + std::string(op_name(instr.op)) +
@@ -410,8 +424,10 @@ class Stacks {
       return say(instr, "replaces a local that the stack borrows, or borrows for another");
     const bool is_not =
         instr.op == Op::UNARY && instr.arg == static_cast<std::uint32_t>(UnaryOp::Not);
-    if (is_not || instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE)
-      tests_other_ |= at(1)->kind != Kind::Bool;
+    if (is_not || instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE) {
+      bool& tests = instr.offset == format_test_ ? tests_format_ : tests_other_;
+      tests |= at(1)->kind != Kind::Bool;
+    }
     const Stack popped(at(effect.pops), stack.end());
     stack.resize(size - effect.pops);
     taken = stack;
@@ -472,7 +488,9 @@ class Stacks {
 StackProblems broken_stacks(const Module& module, CodeId id, const Cfg& cfg) {
   StackProblems out = Stacks(module, id, cfg).find();
   const VersionTable* table = version_table(module[id].version);
-  out.tests_other = out.tests_other && table && has_operation(*table, Op::TO_BOOL);
+  const bool takes_bools = table && has_operation(*table, Op::TO_BOOL);
+  out.tests_other &= takes_bools;
+  out.tests_format &= takes_bools;
   return out;
 }
 

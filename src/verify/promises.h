@@ -22,6 +22,7 @@ std::string unchecked_local(const Module& module, CodeId id, const Cfg& cfg);
 struct StackProblems {
   std::string handlers;       // empty: what handlers take is what they were given
   bool tests_other = false;   // 3.13+: a test takes a value that is no bool
+  bool tests_format = false;  // 3.14+: the first one does, in the way that annotations begin
   std::uint64_t deepest = 0;  // values on the stack, two for each iterator that GET_ITER made
   /// Of each YIELD_FROM: its offset, and how many values the stack holds.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> waits;

@@ -29,6 +29,8 @@ namespace {
 
 using namespace verify_detail;
 
+constexpr const char* kTestsOther = "one side tests a value that is no bool";
+
 /// tmp_3, graph_out_0 (torch/_dynamo/output_graph.py, new_var) or __temp_1.
 bool is_made_up(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
@@ -331,6 +333,7 @@ class Verifier {
   const VerifyOptions& options_;
   Canon canon_;
   Pairs pairs_, dead_;
+  bool tests_format_[2] = {false, false};  // StackProblems::tests_format, of the last unsound()
   std::set<std::string> ignored_;
 
   std::string path(CodeId id) const {
@@ -483,6 +486,7 @@ class Verifier {
     // On either side, or on both: nothing can be said about code that does so.
     problem = unsound(kA, x, list_a, cfg_a, true);
     if (problem.empty()) problem = unsound(kB, y, list_b, cfg_b, true);
+    if (problem.empty() && tests_format_[kA] != tests_format_[kB]) problem = kTestsOther;
     if (!problem.empty()) return part((" (and " + problem + ")").c_str());
 
     const bool dynamo = root && options_.dynamo;
@@ -536,7 +540,8 @@ class Verifier {
     const Cfg& run = handles ? *as_written : cfg;
     const StackProblems problems = broken_stacks(module, id, run);
     if (!problems.handlers.empty()) return problems.handlers;
-    if (tests && problems.tests_other) return "one side tests a value that is no bool";
+    tests_format_[side] = problems.tests_format;
+    if (tests && problems.tests_other) return kTestsOther;
     if (handles && waits_at_other_depth(code, problems))
       return "a handler of `await` or `yield from` cuts the stack at another depth";
     const bool iterators = iterators_take_two(code.version);
