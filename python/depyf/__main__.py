@@ -2,6 +2,10 @@
 
 import sys
 
-from depyf.cli import main
+try:
+    from _depyf_command import main
+except ImportError:  # the package was copied without what lies beside it
+    from depyf.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

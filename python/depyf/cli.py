@@ -6,10 +6,12 @@ import errno
 import os
 import sys
 
+from depyf.messages import complain
+
 TYPE_CHECKING = False  # as type checkers read it; what few verbs need is imported by them
 if TYPE_CHECKING:
     import argparse
-    from typing import Any, Callable, Dict, List, Optional, Tuple
+    from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 _OURS = ("run", "report", "diff")
 #: errors of a write to standard output that is there
@@ -36,7 +38,18 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     """The parser of all of them, and that of each."""
     import argparse
 
-    parser = argparse.ArgumentParser(prog="depyf", allow_abbrev=False)
+    class Parser(argparse.ArgumentParser):
+        """One whose exit code is right also where its text cannot be written."""
+
+        def print_help(self, file: "Any" = None) -> None:
+            if _quietly(lambda: print(self.format_help(), end="")):
+                raise SystemExit(1)
+
+        def error(self, message: str) -> "NoReturn":
+            complain("%s%s: error: %s\n" % (self.format_usage(), self.prog, message))
+            raise SystemExit(2)
+
+    parser = Parser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
 
     run = verbs.add_parser(
@@ -163,7 +176,7 @@ def main(argv: "Optional[List[str]]" = None) -> int:
     except ImportError as error:
         if "depyf._core" not in str(error):
             raise
-        sys.stderr.write("depyf: %s\n" % error)
+        complain("depyf: %s\n" % error)
         return 2
 
 
@@ -173,19 +186,20 @@ def _main(arguments: "List[str]") -> int:
 
         return _quietly(lambda: print(_encodable(description())))
     if not arguments or arguments in (["--help"], ["-h"]):
-        stream = sys.stdout if arguments else sys.stderr
-        if _quietly(lambda: print(_HELP, end="", file=stream, flush=True)):
+        if not arguments:
+            complain(_HELP)
+        elif _quietly(lambda: print(_HELP, end="", flush=True)):
             return 1
     if not arguments or arguments[0] not in _OURS:
         meant = _meant(arguments[0]) if arguments else None
         if meant:
-            sys.stderr.write("depyf: no command %r; did you mean %r?\n" % (arguments[0], meant))
+            complain("depyf: no command %r; did you mean %r?\n" % (arguments[0], meant))
             return 2
         return _core_command(arguments)
     parser, verbs = _parser()
     run_parser = verbs["run"]
     if arguments == ["run"]:
-        run_parser.print_help(sys.stderr)
+        complain(run_parser.format_help())
         return 2
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -260,26 +274,38 @@ def _core_command(arguments: "List[str]") -> int:
 
 def _quietly(command: "Callable[[], Any]") -> int:
     """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
-    interpreter must not try again at its end. Output that cannot be written is a failure.
+    interpreter must not try again at its end. Output that cannot be written is a failure, and so
+    is the exit code of a command that failed by itself. Ctrl-C ends it without a traceback.
     """
+    code = 0
     try:
-        code = command()
+        code = command() or 0
         if sys.stdout is None:
-            return _incomplete("it is closed")
+            return code or _incomplete("it is closed")
         sys.stdout.flush()
-        return code or 0
+        return code
+    except KeyboardInterrupt:
+        return _interrupted()
     except OSError as error:
         unread = isinstance(error, BrokenPipeError)
         if not unread and (error.filename is not None or error.errno not in _UNWRITTEN):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0 if unread else _incomplete(str(error.strerror))
+        return code if unread else code or _incomplete(str(error.strerror))
+
+
+def _interrupted() -> int:
+    """Ends this process as Ctrl-C ends others, so that a shell's loop ends with it."""
+    import signal
+
+    complain("depyf: interrupted\n")
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    return 130  # where the signal is blocked
 
 
 def _incomplete(why: str) -> int:
-    sys.stderr.write(
-        "depyf: the output is not complete: standard output cannot be written (%s)\n" % why
-    )
+    complain("depyf: the output is not complete: standard output cannot be written (%s)\n" % why)
     return 1
 
 

@@ -7,6 +7,7 @@ from typing import Dict, List
 from depyf import summary
 from depyf.difference import Change, Difference, compare
 from depyf.difference_page import write_page
+from depyf.messages import complain
 from depyf.report_command import load_any
 from depyf.schema import Document
 from depyf.terminal import hyperlinks, place, tell
@@ -46,9 +47,11 @@ def diff_command(options: argparse.Namespace) -> int:
             write_page(options.page, results)
             tell("depyf: " + place(options.page, None, links))
     except (summary.DumpError, OSError) as error:
-        sys.stderr.write("depyf diff: %s\n" % error)
+        if isinstance(error, OSError) and error.filename is None:
+            raise  # of standard output
+        complain("depyf diff: %s\n" % error)
         return 2
     except (KeyError, TypeError, AttributeError) as error:
-        sys.stderr.write("depyf diff: a dump is damaged: %s: %s\n" % (type(error).__name__, error))
+        complain("depyf diff: a dump is damaged: %s: %s\n" % (type(error).__name__, error))
         return 2
     return 1 if any(results) else 0

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO, Tuple
 
 from depyf import summary
 from depyf.imports import WhenImported
+from depyf.messages import StandardError
 from depyf.terminal import hyperlinks, place, shown
 
 if TYPE_CHECKING:
@@ -141,32 +142,6 @@ def _run_as_main(
     exec(code, main.__dict__)
 
 
-class _StandardError:
-    """Standard error, which the program may close: what is written after that goes nowhere."""
-
-    def __init__(self, stream: Optional[TextIO]) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text) if self._stream is not None else len(text)
-        except (OSError, ValueError):
-            return len(text)
-
-    def flush(self) -> None:
-        try:
-            if self._stream is not None:
-                self._stream.flush()
-        except (OSError, ValueError):
-            pass
-
-    def isatty(self) -> bool:
-        try:
-            return self._stream is not None and self._stream.isatty()
-        except (OSError, ValueError):
-            return False
-
-
 #: how far a compile is, by the last stage that torch told of; torch's names say little to a reader
 _SO_FAR = {
     "": "Dynamo traces it",
@@ -270,7 +245,12 @@ class _Output:
             sys.stdout.flush()
             if sys.stdout.fileno() == 1:
                 self._own = os.dup(1)  # which no process that the program starts inherits
-                os.dup2(2, 1)
+                if sys.stderr is not None:
+                    os.dup2(2, 1)
+                else:  # it was closed when this process began
+                    nowhere = os.open(os.devnull, os.O_WRONLY)
+                    os.dup2(nowhere, 1)
+                    os.close(nowhere)
         except (OSError, ValueError, AttributeError):
             pass  # no file stands behind it: both are written to it, one after the other
 
@@ -293,7 +273,7 @@ def run(options: Any) -> int:
         The exit code when the program ended without one of its own; its exceptions, SystemExit too,
         pass through.
     """
-    err: Any = _StandardError(sys.stderr)
+    err: Any = StandardError(sys.stderr)
     try:
         if options.module is not None:
             code, attributes, first_path = _module(options.module[0])

@@ -7,6 +7,7 @@ from typing import Dict, List
 
 from depyf import summary
 from depyf.difference import compare_ranks
+from depyf.messages import complain
 from depyf.schema import Document
 from depyf.terminal import hyperlinks, place, tell
 
@@ -33,9 +34,7 @@ def report_command(options: argparse.Namespace) -> int:
     try:
         return _report(options)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        sys.stderr.write(
-            "depyf report: a dump is damaged: %s: %s\n" % (type(error).__name__, error)
-        )
+        complain("depyf report: a dump is damaged: %s: %s\n" % (type(error).__name__, error))
         return 2
 
 
@@ -57,7 +56,7 @@ def _report(options: argparse.Namespace) -> int:
             if len(folders) > 1:
                 documents[rank]["name"] = "rank %d" % rank
     except summary.DumpError as error:
-        sys.stderr.write("depyf report: %s\n" % error)
+        complain("depyf report: %s\n" % error)
         return 2
     page = None
     workers = _workers_of(documents)
@@ -81,7 +80,7 @@ def _report(options: argparse.Namespace) -> int:
             said = "%s: %s" % (type(error).__name__, error)
             if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "jinja2":
                 said = "it needs Jinja2; install it with `pip install jinja2`"
-            sys.stderr.write("depyf report: no page was written: %s\n" % said)
+            complain("depyf report: no page was written: %s\n" % said)
     for rank in sorted(documents):
         document = documents[rank]
         if workers:

@@ -663,7 +663,23 @@ std::vector<Input> inputs_of(const Options& options) {
   return inputs;
 }
 
-int run_decompile(const Options& options) {
+/// How far a command is, for who interrupts it.
+struct Progress {
+  std::atomic<std::size_t> files = 0, done = 0;
+};
+
+/// Said when the program is asked to end before it is done.
+void last_words(const Progress& progress) {
+  cli::end_writing();
+  std::string text = "interrupted";
+  if (progress.files > 1)
+    text += ": " + std::to_string(progress.done) + " of " + std::to_string(progress.files) +
+            " files are done";
+  if (is_terminal(stderr)) std::fputc('\n', stderr);  // after "^C", or the line that counts
+  report(text);
+}
+
+int run_decompile(const Options& options, Progress& so_far) {
   std::vector<Input> inputs = inputs_of(options);
   bool to_folder = !options.output.empty();
   if (inputs.size() > 1 && !to_folder)
@@ -671,7 +687,8 @@ int run_decompile(const Options& options) {
   unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   jobs = static_cast<unsigned>(std::min<std::size_t>(jobs, inputs.size()));
   std::vector<FileResult> results(inputs.size());
-  std::atomic<std::size_t> next = 0, done = 0;
+  std::atomic<std::size_t> next = 0;
+  so_far.files = inputs.size();
   bool progress = to_folder && is_terminal(stderr);
   std::mutex terminal;
   cli::Interpreters interpreters(options.host);
@@ -681,7 +698,7 @@ int run_decompile(const Options& options) {
       std::size_t i = next++;
       if (i >= inputs.size()) return;
       results[i] = decompile_file(options, inputs[i], to_folder, compiler);
-      std::size_t count = ++done;
+      std::size_t count = ++so_far.done;
       if (progress && (count % 16 == 0 || count == inputs.size())) {
         std::lock_guard lock(terminal);
         std::fprintf(stderr, "\r%zu of %zu files", count, inputs.size());
@@ -801,6 +818,7 @@ int flushed(int code) {
 }
 
 int run_command(std::span<const std::string> arguments, const cli::HostPython& host) {
+  hold_standard_streams();
   if (!arguments.empty() && is_of_the_package(arguments[0])) {
     report("'" + arguments[0] +
            "' looks into torch.compile and needs Python: it is a command of the package depyf "
@@ -827,6 +845,8 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
     return flushed(0);
   }
   int code = 2;
+  Progress so_far;
+  const Interruption interruption([&so_far] { last_words(so_far); });
   try {
     Options options = parse_options(arguments, static_cast<bool>(host.compile));
     options.host = host;
@@ -834,7 +854,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
       for (const std::string& line : cli::unusable_settings()) report(line, Colour::Yellow);
     switch (options.verb) {
       case Verb::Decompile:
-        code = run_decompile(options);
+        code = run_decompile(options, so_far);
         break;
       case Verb::Dis:
       case Verb::Dump:

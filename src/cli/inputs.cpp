@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <unordered_set>
 
@@ -206,6 +208,27 @@ std::vector<std::uint8_t> read_file(const fs::path& path) {
   return {all.bytes.get(), all.bytes.get() + all.size};
 }
 
+namespace {
+
+/// Shared while a file is written under its temporary name. It is taken behind a gate, so that who
+/// wants it alone need not wait until nobody else does.
+struct Writing {
+  std::mutex gate;
+  std::shared_mutex files;
+};
+
+Writing& writing() {
+  static Writing all;
+  return all;
+}
+
+}  // namespace
+
+void end_writing() {
+  writing().gate.lock();
+  writing().files.lock();
+}
+
 void write_file(const fs::path& path, std::string_view text, bool replace) {
   std::error_code error;
   if (!replace && fs::exists(fs::symlink_status(path, error))) {
@@ -222,6 +245,9 @@ void write_file(const fs::path& path, std::string_view text, bool replace) {
                 " -o, or --force to replace it");
   }
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  std::unique_lock gate(writing().gate);
+  const std::shared_lock lock(writing().files);
+  gate.unlock();
   fs::path temporary = path;
   temporary += ".part";
   {

@@ -37,6 +37,8 @@ std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
 /// Writes through a temporary file beside it, so that nothing half-written is left. What stands
 /// there with another content stays unless `replace`. Throws Error.
 void write_file(const std::filesystem::path& path, std::string_view text, bool replace);
+/// Waits until no file is half-written; from then on none is written, for good.
+void end_writing();
 
 /// `.pyc`, or marshal data of the given version.
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version);

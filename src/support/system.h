@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,26 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 };
+
+/// While it lives, Ctrl-C and what else asks this program to end first calls `last_words`, from a
+/// thread of its own, then kills every Process, and ends this program as it would have ended
+/// without it. What the program was started to ignore, and what has a handler already, stays so. A
+/// second signal ends it at once. There is one at a time.
+class Interruption {
+ public:
+  explicit Interruption(std::function<void()> last_words);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Where one of the three standard streams is closed, no file that is opened later gets its number:
+/// messages would go into that file. Reading and writing the stream still fails.
+void hold_standard_streams();
 
 /// Does a person read what is written to `file`?
 bool is_terminal(std::FILE* file);

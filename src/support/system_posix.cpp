@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "support/system.h"
 
@@ -39,6 +42,17 @@ bool ready(int file, short events, Clock::time_point deadline) {
   }
 }
 
+/// The processes that run beside this one. The lock is held while one is started or ended.
+struct Beside {
+  std::mutex mutex;
+  std::set<pid_t> ids;
+};
+
+Beside& beside() {
+  static Beside all;
+  return all;
+}
+
 class PosixProcess final : public Process {
  public:
   PosixProcess(int to, int from) : to_(to), from_(from) {}
@@ -46,6 +60,8 @@ class PosixProcess final : public Process {
     ::close(to_);
     ::close(from_);
     if (id <= 0) return;
+    const std::lock_guard lock(beside().mutex);
+    beside().ids.erase(id);
     ::kill(id, SIGKILL);  // it has nothing to finish, and may hang
     ::waitpid(id, nullptr, 0);
   }
@@ -104,8 +120,13 @@ std::unique_ptr<Process> Process::start(const std::string& program,
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  const bool failed =
-      posix_spawnp(&started->id, program.c_str(), &actions, nullptr, argv.data(), environ) != 0;
+  bool failed = false;
+  {
+    const std::lock_guard lock(beside().mutex);
+    failed =
+        posix_spawnp(&started->id, program.c_str(), &actions, nullptr, argv.data(), environ) != 0;
+    if (!failed) beside().ids.insert(started->id);
+  }
   posix_spawn_file_actions_destroy(&actions);
   ::close(to[0]);
   ::close(from[1]);
@@ -114,6 +135,70 @@ std::unique_ptr<Process> Process::start(const std::string& program,
     return nullptr;
   }
   return started;
+}
+
+namespace {
+
+constexpr int kAsksToEnd[] = {SIGINT, SIGTERM, SIGHUP};
+int wakes = -1;  // the end of a pipe that on_signal writes to
+
+void on_signal(int number) {
+  const int before = errno;
+  const auto byte = static_cast<unsigned char>(number);
+  [[maybe_unused]] const ssize_t written = ::write(wakes, &byte, 1);
+  errno = before;
+}
+
+}  // namespace
+
+struct Interruption::State {
+  std::function<void()> last_words;
+  std::vector<int> numbers;  // of the signals that have our handler
+  int ends[2] = {-1, -1};
+  std::thread waiting;
+
+  void wait() {
+    unsigned char byte = 0;
+    ssize_t got = 0;
+    do got = ::read(ends[0], &byte, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) return;  // the other end was closed: nothing happened
+    last_words();
+    beside().mutex.lock();  // for good: no other is started
+    for (pid_t id : beside().ids) ::kill(id, SIGKILL);
+    ::signal(byte, SIG_DFL);
+    ::raise(byte);
+  }
+};
+
+Interruption::Interruption(std::function<void()> last_words) : state_(std::make_unique<State>()) {
+  state_->last_words = std::move(last_words);
+  if (!make_pipe(state_->ends)) return;
+  wakes = state_->ends[1];
+  state_->waiting = std::thread([state = state_.get()] { state->wait(); });
+  for (int number : kAsksToEnd) {
+    struct sigaction there{};
+    if (::sigaction(number, nullptr, &there) != 0 || there.sa_handler != SIG_DFL) continue;
+    struct sigaction ours{};
+    ours.sa_handler = on_signal;
+    ours.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+    sigemptyset(&ours.sa_mask);
+    if (::sigaction(number, &ours, nullptr) == 0) state_->numbers.push_back(number);
+  }
+}
+
+Interruption::~Interruption() {
+  if (!state_->waiting.joinable()) return;
+  for (int number : state_->numbers) ::signal(number, SIG_DFL);
+  ::close(state_->ends[1]);
+  state_->waiting.join();
+  ::close(state_->ends[0]);
+}
+
+void hold_standard_streams() {
+  for (int file = 0; file < 3; ++file)
+    if (::fcntl(file, F_GETFD) < 0 && errno == EBADF)
+      ::open("/dev/null", file == 0 ? O_WRONLY : O_RDONLY);  // the lowest number that is free
 }
 
 bool is_terminal(std::FILE* file) { return ::isatty(::fileno(file)) != 0; }

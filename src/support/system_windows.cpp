@@ -139,6 +139,35 @@ std::unique_ptr<Process> Process::start(const std::string& program,
   return started;
 }
 
+namespace {
+
+std::function<void()>* words_at_the_end = nullptr;
+
+/// Windows calls it in a thread of its own, and ends the program after it.
+BOOL WINAPI on_console(DWORD) {
+  if (words_at_the_end) (*words_at_the_end)();
+  return FALSE;
+}
+
+}  // namespace
+
+struct Interruption::State {
+  std::function<void()> last_words;
+};
+
+Interruption::Interruption(std::function<void()> last_words) : state_(std::make_unique<State>()) {
+  state_->last_words = std::move(last_words);
+  words_at_the_end = &state_->last_words;
+  SetConsoleCtrlHandler(on_console, TRUE);
+}
+
+Interruption::~Interruption() {
+  SetConsoleCtrlHandler(on_console, FALSE);
+  words_at_the_end = nullptr;
+}
+
+void hold_standard_streams() {}  // the numbers of closed ones are not given again
+
 bool is_terminal(std::FILE* file) { return _isatty(_fileno(file)) != 0; }
 
 bool is_executable(const std::filesystem::path& path) {

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import _depyf_command
 import depyf
 import pythons
 
@@ -125,30 +126,71 @@ sys.exit(main(["--version"]))
 """
 
 
+def command_beside(folder, *words):
+    """The command where `folder` comes first on sys.path; as `python -m depyf` with words."""
+    # what was installed beside the package is found as before
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, *(words or ("-c", ORIGINAL_FIRST))],
+        env=dict(os.environ, PYTHONPATH=path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+
+
 def test_the_command_says_where_another_depyf_comes_first(tmp_path):
     other = tmp_path / "depyf"
     other.mkdir()
     (other / "__init__.py").write_text("__version__ = '0.20.0'\n")
-    # what was installed beside the package is found as before
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    done = command_beside(tmp_path)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert str(other) in done.stderr and "uninstall depyf" in done.stderr
+
+
+@pytest.mark.parametrize("first_line", ["__version__ = '0.20.0'", "import no_such_module_at_all"])
+def test_the_command_says_where_another_depyf_was_put_over_this_one(tmp_path, first_line):
+    both = tmp_path / "depyf"
+    shutil.copytree(os.path.dirname(depyf.__file__), str(both))
+    assert command_beside(tmp_path).returncode == 0
+    (both / "__init__.py").write_text(first_line + "\n")
+    (both / "utils.py").write_text("nothing = 1\n")
+    done = command_beside(tmp_path)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert str(both) in done.stderr and "uninstall depyf" in done.stderr
+    if "import" not in first_line:  # else Python itself ends before the command begins
+        assert command_beside(tmp_path, "-m", "depyf", "--version").stderr == done.stderr
+
+
+def test_the_command_says_where_pip_took_half_of_two_packages(tmp_path):
+    half = tmp_path / "depyf"
+    shutil.copytree(os.path.dirname(depyf.__file__), str(half))
+    shutil.rmtree(str(half / "__pycache__"), ignore_errors=True)
+    (half / "__init__.py").unlink()
+    program = "import sys; sys.path[:] = [%r] + sys.path[1:]\n" % str(tmp_path)
+    # the package that was installed would be found as a whole
+    program += "sys.path[:] = [p for p in sys.path if p == %r or 'site-packages' not in p]\n" % (
+        str(tmp_path)
+    )
+    program += (
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in repr(f).lower()]\n"
+    )
+    shutil.copy(_depyf_command.__file__, str(tmp_path))
     done = subprocess.run(
-        [sys.executable, "-c", ORIGINAL_FIRST],
-        env=dict(os.environ, PYTHONPATH=path),
+        [sys.executable, "-c", program + ORIGINAL_FIRST],
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
     )
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert str(other) in done.stderr and "uninstall depyf" in done.stderr
-    # a mistake of our own is no other package
-    (other / "cli.py").write_text("import no_such_module_at_all\n")
-    done = subprocess.run(
-        [sys.executable, "-c", ORIGINAL_FIRST],
-        env=dict(os.environ, PYTHONPATH=path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-    )
+    assert "has no __init__.py" in done.stderr and str(half) in done.stderr
+
+
+def test_a_mistake_of_our_own_is_no_other_package(tmp_path):
+    shutil.copytree(os.path.dirname(depyf.__file__), str(tmp_path / "depyf"))
+    (tmp_path / "depyf" / "cli.py").write_text("import no_such_module_at_all\n")
+    done = command_beside(tmp_path)
     assert done.returncode == 1 and "no_such_module_at_all" in done.stderr
 
 
