@@ -29,6 +29,16 @@ _MOST_EVENTS = 400
 Constants = Dict[str, Tuple[Optional[str], int]]
 
 
+def resumed_after(title: str, line: int) -> str:
+    """How a reader is told of the rest of a function behind a graph break.
+
+    Args:
+        title: what the function itself is called.
+        line: of the break.
+    """
+    return "%s, resumed after line %d" % (title, line)
+
+
 def spans(marks: List[Mark]) -> List[List[Any]]:
     """Events as [name, start, length] in microseconds from the first start.
 
@@ -457,7 +467,7 @@ class Function:
             return ""
         name = self.name if self.is_resume else entry.qualname or self.qualname
         if self.is_resume:
-            name = "%s, resumed after line %d" % (self.qualname or self.name, self.firstlineno)
+            name = resumed_after(self.qualname or self.name, self.firstlineno)
         return "%s, through %s" % (name, self.through)
 
     def stem(self, qualname: str = "") -> str:

@@ -8,6 +8,7 @@ have: 160 functions that break in the same way are one picture and 160 links.
 
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
+from depyf.model import resumed_after
 from depyf.report.overview import Node
 
 #: key -> nodes below; key -> number of its form; node, depth and count of one row
@@ -189,7 +190,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     entry = node.entry
     link = "#compile/" + node.key
     if node.is_resume:
-        name = "▷ %s, resumed after line %d" % (_clip(node.title, 60), node.resumes_at)
+        name = "▷ " + resumed_after(_clip(node.title, 60), node.resumes_at)
     else:
         name = ("⤷ " if node.outer else "") + _clip(node.title, 60)
     if node.reasons:

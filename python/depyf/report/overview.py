@@ -6,6 +6,7 @@ import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice, schema
+from depyf.model import resumed_after
 from depyf.report import words
 from depyf.schema import Document
 from depyf.trace.names import resumed
@@ -276,7 +277,7 @@ class Node:
     @property
     def called(self) -> str:
         """Its title, and where it goes on if it is a resume function."""
-        return self.title + (", resumed after line %d" % self.resumes_at if self.is_resume else "")
+        return resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
 
     @property
     def through(self) -> str:

@@ -4,6 +4,8 @@ import hashlib
 import re
 from typing import Optional, Tuple
 
+from depyf.model import resumed_after
+
 #: what later versions of torch put after a number, so that names of two processes differ
 _UUID = r"(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?"
 COMPILED_FUNCTION = re.compile(r"^(__compiled_fn_\d+)" + _UUID + "$")
@@ -59,7 +61,7 @@ def resume_title(name: str, qualname: str, firstlineno: int) -> str:
             has the line in the name.
     """
     parent, line = resumed(name)
-    return "%s, resumed after line %d" % (qualname or parent, line or firstlineno) if parent else ""
+    return resumed_after(qualname or parent, line or firstlineno) if parent else ""
 
 
 def resumed(name: Optional[str]) -> Tuple[str, int]:

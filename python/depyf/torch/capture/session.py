@@ -11,7 +11,7 @@ import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
-from depyf.model import Artifact, Entry, Function, LiveObject, Problem
+from depyf.model import Artifact, Entry, Function, LiveObject, Problem, resumed_after
 from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
@@ -374,11 +374,13 @@ class Session(Records):
             part = Function(code.co_name, whole, through=function.through, is_resume=True)
             line = line or code.co_firstlineno
             file = "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
-            text = "%s is %s, resumed after line %d. Its code is in %s, once it was called."
+            text = "%s is %s. Its code is in %s, once it was called."
             if file in files:  # both go on after this line, on two ways
                 text += " README.md says in which of these."
             files.add(file)
-            notes.append(depyf.legend.wrapped(shown(text % (name, whole, line, file))))
+            notes.append(
+                depyf.legend.wrapped(shown(text % (name, resumed_after(whole, line), file)))
+            )
         return "\n" + "".join(notes) if notes else ""
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
