@@ -318,6 +318,9 @@ def test_folders_that_were_removed_are_forgotten(tmp_path, same):
         return x.sin() * 2
 
     paths = []
+    for number in range(20):  # these stay
+        with depyf.prepare_debug(str(tmp_path / ("kept%d" % number)), page=False):
+            pass
 
     def block(number):
         folder = tmp_path / ("dump" if same else "dump%d" % number)

@@ -7,7 +7,6 @@ file that cannot be written becomes one warning and a row in the run's problems.
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import re
@@ -113,12 +112,16 @@ def _shared(folder: str) -> Optional[_Shared]:
     return found if found is not None and found.process == os.getpid() else None
 
 
-def _drop_removed(looks: int = 4) -> None:
-    # Programs that dump into temporary folders; a few at each block, since most may still exist.
-    for path in list(itertools.islice(_used_here, looks)):
-        shared = _used_here.pop(path)
-        if shared.journals or os.path.isdir(path):
-            _used_here[path] = shared  # to the end: others come first the next time
+def _drop_removed() -> None:
+    # Programs that dump into temporary folders. Not all are looked at for each block, since most
+    # may still exist: the two latest, and in turn two of the others.
+    paths = list(_used_here)
+    for path in paths[-2:] + paths[:-2][:2]:
+        shared = _used_here[path]
+        if not shared.journals and not os.path.isdir(path):
+            del _used_here[path]
+        elif path in paths[:2]:
+            _used_here[path] = _used_here.pop(path)  # others come first the next time
 
 
 def _manifest(folder: str) -> Dict[str, Any]:
