@@ -23,6 +23,11 @@ def words_of(command):
     return [native]
 
 
+def heeds_interrupts():
+    """For a child: what runs in the background of a shell ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def folder(tmp_path):
     """More files than are decompiled before the test interrupts it."""
@@ -77,6 +82,7 @@ def test_an_interrupted_command_leaves_whole_files_and_no_process(
         stderr=subprocess.PIPE,
         universal_newlines=True,
         env=dict(os.environ, DEPYF_PYTHONS=os.path.dirname(os.path.realpath(sys.executable))),
+        preexec_fn=heeds_interrupts,
     )
     wait_until(lambda: out.is_dir() and len(os.listdir(str(out))) > 5)
     beside = children_of(process.pid)
@@ -107,6 +113,7 @@ def test_the_signals_are_as_they_were_after_a_command(folder):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
+        preexec_fn=heeds_interrupts,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("caught\n") or sys.version_info < (3, 8)
