@@ -249,7 +249,7 @@ def _core_command(arguments: "List[str]") -> int:
     import threading
     import warnings
 
-    from depyf import _core
+    from depyf.installed import _core
 
     def compiled(source: bytes, filename: str, optimize: int) -> bytes:
         return marshal.dumps(

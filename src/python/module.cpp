@@ -585,4 +585,9 @@ PyObject* create_module() {
 
 }  // namespace depyf::python
 
+#if __has_cpp_attribute(gnu::visibility)
+// Headers of 3.7 and 3.8 do not say that it is exported, and this project hides what does not.
+extern "C" [[gnu::visibility("default")]] PyObject* PyInit__core();
+#endif
+
 PyMODINIT_FUNC PyInit__core() { return depyf::python::create_module(); }

@@ -213,6 +213,18 @@ def test_a_zip_file_cannot_hold_the_compiled_part(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", ["--version", "dis x.pyc", "nonsense", "--help"])
+def test_a_compiled_part_that_does_not_load_is_named_by_each_command(words, tmp_path):
+    shutil.copytree(os.path.dirname(depyf.__file__), str(tmp_path / "depyf"))
+    for binary in (tmp_path / "depyf").glob("_core.*so"):
+        binary.write_bytes(b"of another system")
+    done = run(*words.split(), env=dict(os.environ, PYTHONPATH=str(tmp_path)))
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert (
+        "compiled part depyf._core cannot be loaded from %s" % (tmp_path / "depyf") in done.stderr
+    )
+
+
 def test_wrong_calls_say_what_is_right_in_few_lines(tmp_path):
     assert "usage: depyf run" in run("run", "--bogus").stderr
     assert "folder's name is empty" in run("decompile", "x.pyc", "-o", "").stderr

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 
@@ -459,3 +460,23 @@ def test_a_build_without_a_registry_says_what_to_do(tmp_path):
     assert "DEPYF_WITHOUT_PAGE=1" in done.stderr
     environment["DEPYF_WITHOUT_PAGE"] = "1"
     assert subprocess.run(command, env=environment).returncode == 0
+
+
+def test_the_extension_can_be_loaded_where_headers_do_not_export_it(tmp_path):
+    """Headers of 3.7 and 3.8 define PyMODINIT_FUNC so; a package built with them must load."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    headers = sysconfig.get_path("include")
+    if not compiler or not shutil.which("nm") or not os.path.exists(headers + "/Python.h"):
+        pytest.skip("no C++ compiler, nm or header of Python")
+    binary = str(tmp_path / "core.so")
+    sources = os.path.join(pythons.ROOT, "src")
+    subprocess.run(
+        [compiler, "-std=c++20", "-w", "-O0", "-fPIC", "-shared", "-fvisibility=hidden"]
+        + ["-DPy_LIMITED_API=0x03070000", '-DPyMODINIT_FUNC=extern "C" PyObject*']
+        + ['-DDEPYF_VERSION="0"', "-I", sources, "-I", headers]
+        + ["-I", os.path.join(pythons.ROOT, "include")]
+        + [os.path.join(sources, "python", "module.cpp"), "-o", binary],
+        check=True,
+    )
+    names = subprocess.check_output(["nm", "-D", "--defined-only", binary]).decode()
+    assert " T PyInit__core\n" in names
