@@ -264,7 +264,8 @@ def test_the_stub_of_the_extension_has_its_parameters():
     path = os.path.join(os.path.dirname(depyf.__file__), "_core.pyi")
     with open(path, encoding="utf-8") as file:
         functions = [one for one in ast.parse(file.read()).body if isinstance(one, ast.FunctionDef)]
-    core = depyf.installed._core
+    from depyf.installed import _core as core
+
     assert {one.name for one in functions} == {
         name for name, value in vars(core).items() if inspect.isbuiltin(value)
     }
