@@ -2,10 +2,12 @@
 
     python3.X bench/readability.py [--depyf PATH] [--files N] [--seed N] [--show N] [FOLDER]
 
-Takes files below FOLDER, or of the library of the Python that runs it, compiles and decompiles them, and compares each function's tree with that of the source. Not
-counted as a difference: what bytecode does not have (annotations of local variables, statements that are constants, `pass`), what the compiler folds
-before it makes code (constants, `x in [1, 2]`), and the spelling of f-strings. Prints the share of equal functions, and the first differences by kind,
-most frequent first.
+Takes files below FOLDER, or of the library of the Python that runs it, compiles and decompiles
+them, and compares each function's tree with that of the source. Not counted as a difference: what
+bytecode does not have (annotations of local variables, statements that are constants, `pass`),
+what the compiler folds before it makes code (constants, `x in [1, 2]`), and the spelling of
+f-strings. Prints the share of equal functions, and the first differences by kind, most frequent
+first.
 """
 
 import argparse

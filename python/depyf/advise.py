@@ -181,13 +181,12 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     """(advice, patch) of the first advice that has a patch, else of the first; of a branch with a
     side that is no value, of the advice for those.
     """
-    from depyf.report import words
-
-    library = words.in_library(file)
-    if said["row"] == "branch" and not library and _has_effects(file, line):
+    if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
-        return next(one for one in said["help"] if one.startswith(begin)), ""
-    if said["row"] == "item that decides" and not library:
+        for one in said["help"]:
+            if one.startswith(begin):
+                return one, ""
+    if said["row"] == "item that decides" and len(said["help"]) > 1:
         # what is decided in another function is seldom something that a tensor can decide
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)

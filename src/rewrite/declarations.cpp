@@ -451,6 +451,7 @@ bool loads_self(const Module& module, const CodeObject& code, const RawInstr& ra
 /// `self.x = …` that it meets (_PyCompile_MaybeAddStaticAttributeToClass of Python/compile.c).
 std::vector<StrId> removed_attributes(Rewriter& r) {
   std::vector<StrId> names;
+  std::unordered_set<std::uint32_t> missing;
   bool has_line = false;
   for (StmtId id : r.body) {
     const Stmt& s = r.ast[id];
@@ -458,12 +459,14 @@ std::vector<StrId> removed_attributes(Rewriter& r) {
     if (!r.assigns(s, "__static_attributes__") || !r.is_constant(s.e[0], ConstKind::Tuple))
       continue;
     for (ConstId item : r.constant(s.e[0])->items)
-      if (r.module[item].kind == ConstKind::Str)
-        add_once(names, r.module.intern(r.module[item].text));
+      if (r.module[item].kind == ConstKind::Str) {
+        const StrId name = r.module.intern(r.module[item].text);
+        if (missing.insert(name.index).second) names.push_back(name);
+      }
   }
   if (!has_line) return {};
   // The functions inside stand before the class, without a gap.
-  for (std::uint32_t at = r.code.index; at-- > 0 && !names.empty();) {
+  for (std::uint32_t at = r.code.index; at-- > 0 && !missing.empty();) {
     CodeId owner = r.module[CodeId(at)].parent;
     bool own = true;
     for (; owner && owner != r.code; owner = r.module[owner].parent)
@@ -475,10 +478,11 @@ std::vector<StrId> removed_attributes(Rewriter& r) {
     bool self = false;
     scan_instructions(code, [&](const RawInstr& raw) {
       if (self && raw.info.op == Op::STORE_ATTR && raw.operand < code.names.size())
-        std::erase(names, unmangled(r.module, inner, code.names[raw.operand]));
+        missing.erase(unmangled(r.module, inner, code.names[raw.operand]).index);
       self = loads_self(r.module, code, raw);
     });
   }
+  std::erase_if(names, [&](StrId name) { return !missing.contains(name.index); });
   return names;
 }
 

@@ -77,6 +77,7 @@ class HandlerRows {
  public:
   HandlerRows(const RawCode& all, const CodeObject& code)
       : numbers_(all.rows(code.exceptiontable)) {
+    if (numbers_.empty()) return;
     covering_.assign(all.instrs.size() + 1, kUncovered);
     std::uint64_t filled = 0;
     for (std::size_t row = 0; row + 3 < numbers_.size(); row += 4) {
