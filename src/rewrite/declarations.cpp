@@ -32,6 +32,12 @@ std::uint32_t use_of(NameScope scope, bool stored) {
   return loaded[static_cast<std::size_t>(scope)] << stored;
 }
 
+/// So many of the variables of `code` are parameters.
+std::uint32_t count_parameters(const CodeObject& code) {
+  return code.argcount + code.kwonlyargcount + !!(code.flags & kVarArgs) +
+         !!(code.flags & kVarKeywords);
+}
+
 struct Uses {
   Rewriter& r;
   FlatMap<std::uint32_t>
@@ -217,7 +223,7 @@ struct Uses {
       return true;
     for (CodeId at = r.object.parent; at; at = r.module[at].parent)
       if (r.module[at].flags & kOptimized) return true;
-    const std::uint32_t parameters = arguments();
+    const std::uint32_t parameters = count_parameters(r.object);
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const Slot& slot = r.object.slots[i];
       if (slot.kind & (kCell | kFree)) return true;
@@ -226,12 +232,6 @@ struct Uses {
         return true;
     }
     return false;
-  }
-
-  /// So many of the variables are parameters.
-  std::uint32_t arguments() const {
-    return r.object.argcount + r.object.kwonlyargcount + !!(r.object.flags & kVarArgs) +
-           !!(r.object.flags & kVarKeywords);
   }
 
   static bool is_comprehension(ExprKind kind) {
@@ -299,21 +299,45 @@ struct Uses {
   }
 };
 
-/// Locals of `code` that it has in inlined comprehensions alone (3.12+), since beside them the
-/// names are those of globals.
+/// Locals of `code` that it has in inlined comprehensions alone (3.12+): nothing accesses them
+/// outside of where a comprehension clears them and gives them back (codegen_push_inlined_-
+/// comprehension_locals of Python/codegen.c).
 std::vector<StrId> comprehension_variables(const CodeObject& code) {
-  std::vector<StrId> out;
-  std::vector<bool> cleared(code.slots.size(), false);
-  FlatMap<bool> globals;
+  struct Variable {
+    bool cleared = false, inside = false, own = false;
+  };
+  std::vector<Variable> variables(code.slots.size());
+  // A restore is a store right after a SWAP under which no value was just pushed.
+  static constexpr OpSet kPushNothing{Op::END_FOR, Op::END_ASYNC_FOR, Op::POP_TOP, Op::RERAISE,
+                                      Op::JUMP};
+  bool pushes_nothing = false, swapped = false, restores = false;
+  const auto access = [&](std::uint32_t slot) {
+    if (slot >= variables.size()) return;
+    Variable& variable = variables[slot];
+    if (swapped && (variable.inside || restores))
+      variable.inside = false;
+    else
+      variable.own |= !variable.inside;
+  };
   scan_instructions(code, [&](const RawInstr& instr) {
     const Op op = instr.info.op;
-    if (op == Op::LOAD_FAST_AND_CLEAR && instr.operand < cleared.size())
-      cleared[instr.operand] = true;
-    else if ((op == Op::LOAD_GLOBAL || op == Op::STORE_GLOBAL) && instr.name() < code.names.size())
-      globals[code.names[instr.name()].index] = true;
+    const Action action = instr.info.action;
+    if (op == Op::SWAP) restores = pushes_nothing;
+    swapped = op == Op::SWAP || (swapped && op == Op::STORE_FAST);
+    pushes_nothing = kPushNothing[op];
+    if (op == Op::LOAD_FAST_AND_CLEAR && instr.operand < variables.size()) {
+      variables[instr.operand].cleared = variables[instr.operand].inside = true;
+    } else if (action == Action::SlotPair) {
+      access(instr.operand >> 4);
+      swapped &= Op(instr.info.aux) == Op::STORE_FAST;
+      access(instr.operand & 15);
+    } else if (action == Action::Slot || action == Action::SlotOrCell) {
+      access(instr.operand);
+    }
   });
-  for (std::size_t i = 0; i < cleared.size(); ++i)
-    if (cleared[i] && code.slots[i].kind == kLocal && globals.at(code.slots[i].name.index))
+  std::vector<StrId> out;
+  for (std::size_t i = count_parameters(code); i < variables.size(); ++i)
+    if (variables[i].cleared && !variables[i].own && code.slots[i].kind == kLocal)
       out.push_back(code.slots[i].name);
   return out;
 }
@@ -588,7 +612,7 @@ class DeclarationFinder {
   }
 
   void find_of_function() {
-    const std::uint32_t arguments = uses_.arguments();
+    const std::uint32_t arguments = count_parameters(r_.object);
     for (std::size_t i = 0; i < r_.object.slots.size(); ++i) {
       const Slot& slot = r_.object.slots[i];
       if (slot.kind & kFree)
@@ -612,6 +636,10 @@ class DeclarationFinder {
     // variable.
     if ((kind_of(name) & kFree) || compiler_name(r_.module[name], false)) return;
     const std::uint32_t outside = uses_.outside(name) & (kOwn | kCaptured);
+    // What a function beside a comprehension captures may be the comprehension's variable: the
+    // compiler looks for the name in the functions around both, and finds it on the way.
+    if (outside == kCaptured && (uses_.of(name) & kStored) && enclosing_function_has(r_, name))
+      return;
     const bool unused_cell = (slot.kind & kCell) && !(uses_.of(name) & kCaptured);
     if (!argument && (outside != 0 || unused_cell) && !(outside & (kStoredFast | kStoredDeref)))
       add_once(r_.unbound, name);

@@ -26,13 +26,15 @@ bool class_prologue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
   return false;
 }
 
-/// A statement at the end of a class body that no source has; after `break` and the like it may
-/// have copies.
-bool class_epilogue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
+/// A statement that no source has, wherever it stands: one at the end of a class body, which may
+/// have copies after `break` and the like, or what makes the namespace a cell, which a loop over
+/// the blocks of the body has inside.
+bool no_source_has(const Rewriter& r, const Stmt& s, bool lists_attributes) {
   if (s.kind != StmtKind::Assign) return false;
   for (ExprId target : s.list)
-    if (r.ast[s.e[0]].kind == ExprKind::CellRef &&
-        (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__")))
+    if ((r.ast[s.e[0]].kind == ExprKind::CellRef &&
+         (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__"))) ||
+        (r.ast[s.e[0]].kind == ExprKind::LocalsDict && r.is_name(target, "__classdict__")))
       return true;
   return lists_attributes && r.assigns(s, "__static_attributes__") &&
          (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
@@ -105,7 +107,7 @@ void clean_scope_body(Rewriter& r) {
         seen.begin(), seen.end(), [&](StrId name) { return r.text(name) == "__firstlineno__"; });
     r.edit_lists([&](std::vector<StmtId>& list) {
       return std::erase_if(list, [&](StmtId id) {
-               return class_epilogue(r, r.ast[id], lists_attributes);
+               return no_source_has(r, r.ast[id], lists_attributes);
              }) > 0;
     });
   }

@@ -487,10 +487,11 @@ class Resolver {
   Resolver(ScopeTree& tree, const Module& module) : scopes_(tree.scopes), module_(module) {}
 
   void run() {
-    if (defers_annotations(module_)) find_brought();
+    find_brought();
     for (std::uint32_t i = 0; i < scopes_.size(); ++i)
       for (const auto& [name, symbol] : scopes_[i].symbols.entries())
         const_cast<Symbol&>(symbol).place = resolve(i, name, symbol.flags);
+    add_brought();
     // What inner scopes take from outer ones passes through all in between.
     for (std::uint32_t i = static_cast<std::uint32_t>(scopes_.size()); i-- > 1;)
       for (const auto& [name, symbol] : scopes_[i].symbols.entries())
@@ -539,15 +540,15 @@ class Resolver {
     return NamePlace::GlobalImplicit;
   }
 
-  /// From 3.14 on a class takes over the names of its inlined comprehensions that it has not
-  /// itself, and those who see the class take such a variable for one of the class.
+  /// A function or class takes over the names of its inlined comprehensions that it has not itself
+  /// (inline_comprehension of Python/symtable.c).
   void find_brought() {
     std::vector<std::uint32_t> host(scopes_.size(), UINT32_MAX);
     for (std::uint32_t i = 0; i < scopes_.size(); ++i) {
       const Scope& scope = scopes_[i];
       if (!scope.inlined || scope.around == UINT32_MAX) continue;
       host[i] = scopes_[scope.around].inlined ? host[scope.around] : scope.around;
-      if (host[i] == UINT32_MAX || scopes_[host[i]].kind != ScopeKind::Class) continue;
+      if (host[i] == UINT32_MAX || scopes_[host[i]].kind == ScopeKind::Module) continue;
       for (const auto& [name, symbol] : scope.symbols.entries()) {
         Brought& first = brought_[host[i]][name];
         if (first.by == UINT32_MAX) first = {i, (symbol.flags & kOwned) != 0};
@@ -555,10 +556,23 @@ class Resolver {
     }
   }
 
+  /// From 3.14 on those who see a class take such a variable for one of the class.
   bool brought(std::uint32_t scope, std::uint32_t name, std::uint32_t seer) const {
+    if (!defers_annotations(module_)) return false;
     const FlatMap<Brought>* names = brought_.at(scope);
     const Brought* first = names ? names->at(name) : nullptr;
     return first && first->bound && first->by < std::min(seer, scopes_[seer].seen_from);
+  }
+
+  /// In a function such a variable is what functions beside the comprehension capture, of those
+  /// that look for a variable of the name further out.
+  void add_brought() {
+    for (const auto& [host, names] : brought_.entries()) {
+      Scope& scope = scopes_[host];
+      if (scope.kind == ScopeKind::Class) continue;
+      for (const auto& [name, first] : names.entries())
+        if (first.bound && !scope.symbols.at(name)) scope.symbols[name].place = NamePlace::Local;
+    }
   }
 
   void pass_on(std::uint32_t to, std::uint32_t name) {

@@ -392,7 +392,7 @@ def main():
                 expected, got = run_apart(code), run_apart(again)
                 if expected is None:  # the program itself ends the interpreter (3.13.0)
                     continue
-            except (OSError, SyntaxError) as error:
+            except (OSError, SyntaxError, SystemError) as error:
                 back, expected, got = locals().get("back", ""), "", repr(error)
             if expected == got:
                 continue
