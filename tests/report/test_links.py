@@ -134,3 +134,57 @@ def test_a_model_of_layers(screen, dumps, manifest, name):
     screen.picture(name + "_graph")
     screen.go("compile/0/0/guards")
     assert page.locator(".guards tbody tr").count() > 10
+
+
+IN_VIEW = """(pane) => {
+  const box = pane.querySelector('.code').getBoundingClientRect();
+  return [...pane.querySelectorAll('.ln.lit')].filter((line) => {
+    const at = line.getBoundingClientRect();
+    return at.top >= box.top - 1 && at.bottom <= box.bottom + 1;
+  }).length;
+}"""
+
+
+def test_a_kernels_definition_and_its_call_show_each_other_and_all_they_were_made_of(screen, dumps):
+    page = screen.page
+    page.set_viewport_size({"width": 1500, "height": 480})
+    source, graph, kernel = panes(
+        screen, dumps, "toy", "compile/0/0", "source", "AFTER_POST_GRAD", "kernel"
+    )
+    kernel.locator(".ln", has_text="async_compile.cpp_pybinding(").first.click()
+    page.wait_for_timeout(300)
+    assert all(pane.evaluate(IN_VIEW) for pane in (source, graph, kernel))
+    page.locator(".belongs button", has_text="here line").click()
+    page.wait_for_timeout(300)
+    call = kernel.locator(".ln.lit", has_text="cpp_fused_").last
+    assert "async_compile" not in call.inner_text() and kernel.evaluate(IN_VIEW)
+    call.click()
+    page.wait_for_timeout(300)
+    assert all(pane.evaluate(IN_VIEW) for pane in (source, graph, kernel))
+
+
+def test_a_line_that_belongs_to_nothing_says_so_and_lights_nothing(screen, dumps):
+    _, kernel = panes(screen, dumps, "toy", "compile/0/0", "source", "kernel")
+    page = screen.page
+    kernel.locator(".ln", has_text="async_compile.cpp_pybinding(").first.click()
+    assert page.locator(".ln.lit").count() > 0
+    kernel.locator(".ln", has_text="async_compile.wait(").first.click()
+    assert page.locator(".ln.lit").count() == 0
+    words = page.locator(".belongs").inner_text()
+    assert words.startswith("Nothing is known to belong to Kernels line ")
+    assert page.locator("#say").inner_text() == words
+    page.keyboard.press("Escape")
+    assert not page.locator(".belongs").is_visible()
+
+
+def test_a_node_of_the_picture_links_to_the_lines_that_belong_to_it(screen, dumps):
+    page = screen.open(dumps / "toy" / "index.html", "compile/0/0/graph")
+    page.locator(".gn.op").first.click()
+    detail = page.locator("#panel p[role=status]")
+    assert "belongs to Source line 14" in detail.inner_text()
+    detail.locator("a", has_text="Kernels line").click()
+    page.locator(".pane .ln.pin").wait_for()
+    assert "cpp_fused" in page.locator(".ln.pin").inner_text()
+    page.wait_for_timeout(300)
+    source = page.locator(".pane").first
+    assert source.evaluate(IN_VIEW) and "torch.abs(a)" in lit(source)

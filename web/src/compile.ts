@@ -223,9 +223,9 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
   const belongs = make("p", { class: "belongs", role: "group", "aria-label": "belongs to" });
   belongs.hidden = true;
   panel.append(belongs);
-  state.belongs = (links) => {
-    belongs.hidden = !links.length;
-    belongs.replaceChildren("belongs to ", ...links);
+  state.belongs = (links, words) => {
+    belongs.hidden = !words;
+    belongs.replaceChildren(words, ...links);
   };
   // a text that is closed takes the place of another one only where there is no room beside it
   state.open = (text, beside) => {

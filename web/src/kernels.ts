@@ -21,8 +21,15 @@ interface Call {
   library: string;
   target: string | undefined;
   args: string[];
+  /** What a library call is given, in its order. */
+  operands: Operand[];
   comment: Comment | null;
   nodes: Set<string>;
+}
+interface Operand {
+  name: string;
+  /** Whether the call is given a view of it. */
+  viewed: boolean;
 }
 type Buffers = Map<string, string | null>;
 interface Calls {
@@ -91,6 +98,7 @@ export function* readWrapper(lines: string[], graph: Graph | null): Steps<Calls>
       library: kernel ? "" : (called[2] ?? ""),
       target: (/\w+/.exec(called[4]) || [])[0],
       args: called[4].match(/\bbuf\d+\b|\barg\w+/g) || [],
+      operands: [],
       comment,
       nodes: new Set(),
     });
@@ -133,6 +141,37 @@ export function* readKernels(
       names: kernel.comment ? kernel.comment.names : [],
     });
   return blocks;
+}
+/** The parts of a list of Python expressions; commas inside brackets and strings part nothing. */
+export function commaParts(text: string): string[] {
+  const parts: string[] = [];
+  let depth = 0,
+    from = 0,
+    quote = "";
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at];
+    if (quote) {
+      if (letter === "\\") at++;
+      else if (letter === quote) quote = "";
+    } else if (letter === "'" || letter === '"') quote = letter;
+    else if ("([{".includes(letter)) depth++;
+    else if (")]}".includes(letter)) depth--;
+    else if (letter === "," && depth === 0) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  const last = text.slice(from).trim();
+  return last ? [...parts, last] : parts;
+}
+/** The tensor that an argument or result names, by itself or as a view of it. */
+function tensorOf(part: string): Operand | null {
+  const found = /^(reinterpret_tensor\()?([A-Za-z_]\w*)\s*(?:,|$)/.exec(part);
+  return found && { name: found[2], viewed: found[1] !== undefined };
+}
+function operandsOf(args: string): Operand[] {
+  const found = commaParts(args).flatMap((part) => tensorOf(part) ?? []);
+  return found.filter(({ name }) => !/^(None|True|False)$/.test(name));
 }
 export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
   const definitions = new Map<string, Kernel>(),
@@ -194,6 +233,7 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
         library,
         target: called[1] || (/out=(\w+)/.exec(called[3]) || [])[1],
         args: called[3].match(/[A-Za-z_]\w*/g) || [],
+        operands: library ? operandsOf(called[3]) : [],
         comment,
         nodes: new Set(),
       });
@@ -208,10 +248,7 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
     const returned = /^\s+return \((.*)\)\s*$/.exec(line);
     const result = graph?.result;
     if (returned && result) {
-      const names = returned[1]
-        .split(/,\s*(?![^()]*\))/)
-        .map((part) => (/(?:reinterpret_tensor\()?(\w+)/.exec(part) || [])[1])
-        .filter(Boolean);
+      const names = commaParts(returned[1]).map((part) => tensorOf(part)?.name ?? "");
       if (names.length === result.outputs.length)
         names.forEach((name, index) => {
           if (result.outputs[index]) buffers.set(name, result.outputs[index]);
@@ -243,13 +280,34 @@ export function assign(calls: Call[], known: Provenance, graph: Graph): void {
   }
 }
 
+const VIEW = new Set(
+  "permute reshape view t transpose as_strided squeeze unsqueeze expand slice select alias".split(
+    " ",
+  ),
+);
+const operator = (node: GraphNode) =>
+  (/^(?:torch\.ops\.)?\w+\.(\w+)/.exec(node.target) || [])[1] || node.target;
+
+/** The buffers that a library call reads hold the nodes that its node reads, in the same order. */
+function name(operands: Operand[], node: GraphNode, buffers: Buffers, graph: Graph): void {
+  const given = operands.filter(
+    (one, at) => operands.findIndex((other) => other.name === one.name) === at,
+  );
+  if (given.length !== node.reads.length) return;
+  given.forEach((one, at) => {
+    let read = graph.nodes.get(node.reads[at]);
+    while (one.viewed && read && read.reads.length === 1 && VIEW.has(operator(read)))
+      read = graph.nodes.get(read.reads[0]);
+    if (read && /^buf\d+$/.test(one.name) && !buffers.get(one.name))
+      buffers.set(one.name, read.name);
+  });
+}
+
 // Which nodes each call computes: what Inductor wrote beside it where it did; else a library call is the next node of its
 // operator, and a generated kernel everything between its outputs and what was computed before.
 export function connect(calls: Call[], buffers: Buffers, graph: Graph): void {
   const claimed = new Set(calls.flatMap((call) => [...call.nodes])),
     seen = new Map();
-  const operator = (node: GraphNode) =>
-    (/^(?:torch\.ops\.)?\w+\.(\w+)/.exec(node.target) || [])[1] || node.target;
   const ops = graph.order.filter((node) => node.kind === "op");
   for (const call of calls) {
     if (!call.library || call.nodes.size) continue;
@@ -260,6 +318,7 @@ export function connect(calls: Call[], buffers: Buffers, graph: Graph): void {
       call.nodes.add(found.name);
       claimed.add(found.name);
       if (call.target) buffers.set(call.target, found.name);
+      name(call.operands, found, buffers, graph);
     }
   }
   for (const call of calls) {

@@ -360,11 +360,20 @@ export function elsewhere(view: View, related: Relations): OtherPlace[] {
 // Calls back when it is known which lines of a compile belong together: at once, or, where its texts are large, after they are shown.
 export const SLOW = 400000;
 export function whenRelated(view: View, done: () => void): void {
+  whenKnown(
+    view,
+    () => state.panes.some((pane) => pane.view === view),
+    () => {
+      for (const pane of state.panes)
+        if (pane.view === view && !pane.related) pane.relate(relations(view));
+      done();
+    },
+  );
+}
+/** The same for what is no pane: works for as long as something wants to know. */
+export function whenKnown(view: View, wanted: () => boolean, done: () => void): void {
   const work = () => {
-    if (!state.panes.some((pane) => pane.view === view)) return;
-    for (const pane of state.panes)
-      if (pane.view === view && !pane.related) pane.relate(relations(view));
-    done();
+    if (wanted()) done();
   };
   const size = view.texts.reduce(
     (sum, text) =>
@@ -377,7 +386,7 @@ export function whenRelated(view: View, done: () => void): void {
   }
   const steps = relate(view);
   const slice = () => {
-    if (relationCache.has(view.key) || !state.panes.some((pane) => pane.view === view)) {
+    if (relationCache.has(view.key) || !wanted()) {
       work();
       return;
     }
@@ -479,6 +488,23 @@ function closed(view: View, tie: Tie): { text: Text; lines: number[] }[] {
     .filter((one) => one.lines.length)
     .sort((a, b) => rank(a.text) - rank(b.text));
 }
+/** Links to what a line of a text that is in no pane belongs to, those that explain most first. */
+export function linksOf(view: View, text: Text, line: number): HTMLElement[] {
+  const known = relations(view),
+    own = text.text ?? -1;
+  const tie = {
+    groups: [...(known.of.get(own)?.get(line) ?? [])],
+    names: [...(known.names.get(own)?.get(line) ?? [])],
+  };
+  return closed(view, tie)
+    .filter((one) => one.text.text !== text.text)
+    .slice(0, 5)
+    .map((one) => {
+      const lines = one.lines.map((number) => firstOf(view, one.text) + number);
+      const href = "#compile/" + view.key + "/code/" + one.text.role + "/L" + lines[0];
+      return make("a", { href }, one.text.title + " " + lineWords(lines));
+    });
+}
 const firstOf = (view: View, text: Text) => (text.role === "source" && view.first) || 1;
 const lineWords = (numbers: number[]) =>
   "line" + (numbers.length > 1 ? "s " : " ") + spans(numbers);
@@ -486,7 +512,11 @@ const lineWords = (numbers: number[]) =>
 export function pin(pane: Pane, line: HTMLElement | null): void {
   const again = state.pinned !== null && state.pinned === line;
   free();
-  if (!line || line.dataset.g === undefined || again) return;
+  if (!line || again) return;
+  if (line.dataset.g === undefined) {
+    unconnected(pane, line);
+    return;
+  }
   const tie = tieOf(line);
   light(pane, line);
   const others = closed(pane.view, tie);
@@ -494,6 +524,7 @@ export function pin(pane: Pane, line: HTMLElement | null): void {
   if (!state.panes.some((one) => one !== pane && shown(one).length) && others.length) {
     state.open(others.shift()?.text ?? pane.text, pane);
     light(pane, line);
+    pane.reveal(Number(line.dataset.l)); // panes are narrower now
   }
   state.pinned = line;
   line.classList.add("pin");
@@ -541,12 +572,42 @@ export function pin(pane: Pane, line: HTMLElement | null): void {
         text.title + " " + lineWords(lines.map((number) => firstOf(pane.view, text) + number)),
       ),
     );
+  // a kernel's definition and its calls are far from each other
+  const away = apart(pane, Number(line.dataset.l));
+  if (away.length)
+    links.push(
+      make(
+        "button",
+        { type: "button", onclick: () => pane.reveal(away[0]) },
+        "here " + lineWords(away.map((number) => pane.first + number)),
+      ),
+    );
   say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
-  state.belongs(links);
+  state.belongs(links, links.length ? "belongs to " : "belongs to no other line");
+}
+/** Lit lines of a pane that are in another place than the lit ones around this line. */
+function apart(pane: Pane, number: number): number[] {
+  let from = number,
+    to = number;
+  while (pane.marks.get(from - 1) === "lit") from--;
+  while (pane.marks.get(to + 1) === "lit") to++;
+  return [...pane.marks]
+    .flatMap(([at, style]) => (style === "lit" && (at < from || at > to) ? at : []))
+    .sort((a, b) => a - b);
+}
+/** Says of a line that was clicked that nothing is known to belong to it. */
+function unconnected(pane: Pane, line: HTMLElement): void {
+  const number = Number(line.dataset.l);
+  if (!/\S/.test(pane.lines[number] ?? "")) return;
+  const words = pane.related
+    ? "Nothing is known to belong to " + pane.label + " line " + (pane.first + number)
+    : "Which lines belong together is still being worked out";
+  say(words);
+  state.belongs([], words);
 }
 export function free(): void {
   state.pinned = null;
-  state.belongs([]);
+  state.belongs([], "");
   light(null, null);
 }
 export function walk(pane: Pane, event: KeyboardEvent): void {

@@ -2,6 +2,7 @@
 import { draw, make, rove } from "./dom";
 import { arrange, type Box, type Drawing, type Edge, MOST } from "./fold";
 import { layout } from "./layout";
+import { linksOf, whenKnown } from "./panes";
 import { graphOf, readable } from "./texts";
 import type { Graph, GraphNode, Text, View } from "./types";
 
@@ -170,6 +171,16 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       describe(box) + " ",
       line > 0 ? make("a", { href: link }, "line " + line) : "",
     );
+    if (line <= 0) return;
+    const place = detail.lastChild;
+    const wanted = () => detail.isConnected && detail.lastChild === place;
+    whenKnown(view, wanted, () => {
+      const links = linksOf(view, text, line - 1).flatMap((one) => [", ", one]);
+      detail.append(
+        "; belongs to ",
+        ...(links.length ? links.slice(1) : ["no line of other texts"]),
+      );
+    });
   }
   function activate(box: Box, group: SVGElement): void {
     if (box.kind !== "fold") {

@@ -12,8 +12,8 @@ export const state: {
   searching: number;
   /** Opens a text of the compile that is shown, in a pane beside this one. */
   open: (text: Text, beside: Pane) => void;
-  /** Shows what the pinned line belongs to. */
-  belongs: (links: HTMLElement[]) => void;
+  /** Shows what the pinned line belongs to: words, and behind them links. Empty words hide it. */
+  belongs: (links: HTMLElement[], words: string) => void;
   /** Shows the view that the address names; main.ts sets it. */
   route: () => void;
 } = {
