@@ -95,7 +95,8 @@ bool makes_collection(const StructureGraph& s, ValueId v, ExprKind& kind) {
 ValueId collection_beside(StructureGraph& s, BlockId before, ValueId iterator, ExprKind& kind) {
   const std::vector<ValueId>& body = s[before].body;
   iterator = s.resolve(iterator);
-  if (body.size() < 2 || !s.is_op(iterator, Op::GET_ITER)) return ValueId();
+  if (body.size() < 2) return ValueId();
+  if (!s.is_op(iterator, Op::GET_ITER) && !s.is_op(iterator, Op::GET_AITER)) return ValueId();
   const ValueId last = body.back(), other = body[body.size() - 2];
   if (other == iterator && makes_collection(s, last, kind)) return last;
   if (last == iterator && makes_collection(s, other, kind)) return other;
