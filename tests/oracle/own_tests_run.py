@@ -56,7 +56,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("depyf", metavar="DEPYF")
     parser.add_argument("python", metavar="PYTHON")
-    parser.add_argument("names", metavar="NAME", nargs="*", default=["test_" + name for name in NAMES])
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", default=["test_" + name for name in NAMES]
+    )
     options = parser.parse_args()
     library = subprocess.check_output(
         [options.python, "-c", "import os, test; print(os.path.dirname(test.__file__))"],
@@ -71,21 +73,34 @@ def main():
             compiler = "import py_compile, sys; py_compile.compile(*sys.argv[1:], doraise=True)"
             if not os.path.exists(source):
                 continue
-            subprocess.run([options.python, "-W", "ignore", "-c", compiler, source, compiled], check=True)
-            texts = [os.path.join(folder, kind, name, name + ".py") for kind in ("source", "decompiled")]
+            subprocess.run(
+                [options.python, "-W", "ignore", "-c", compiler, source, compiled], check=True
+            )
+            texts = [
+                os.path.join(folder, kind, name, name + ".py") for kind in ("source", "decompiled")
+            ]
             for text in texts:
                 os.makedirs(os.path.dirname(text))
             shutil.copy(source, texts[0])
             with open(texts[1], "wb") as file:
-                subprocess.run([options.depyf, "decompile", "--no-check", compiled], stdout=file, stderr=subprocess.DEVNULL)
+                subprocess.run(
+                    [options.depyf, "decompile", "--no-check", compiled],
+                    stdout=file,
+                    stderr=subprocess.DEVNULL,
+                )
             (expected, failing), (ran, failed) = [tried(options.python, text) for text in texts]
             modules, tests = modules + 1, tests + (ran if isinstance(ran, int) else 0)
             about_lines += len((failed - failing) & LINES)
             extra = sorted(failed - failing - LINES)
             if extra or ran != expected:
-                wrong.append("%s: ran %s, expected %s; %s" % (name, ran, expected, ", ".join(extra)))
+                wrong.append(
+                    "%s: ran %s, expected %s; %s" % (name, ran, expected, ", ".join(extra))
+                )
                 print(wrong[-1], flush=True)
-    print("%d modules, %d tests; %d fail that are about lines, %d modules differ" % (modules, tests, about_lines, len(wrong)))
+    print(
+        "%d modules, %d tests; %d fail that are about lines, %d modules differ"
+        % (modules, tests, about_lines, len(wrong))
+    )
     return 1 if wrong or not modules else 0
 
 

@@ -18,10 +18,13 @@ def test_tests_of_the_language_pass_as_decompiled(minor):
     python = interpreters().get(minor)
     if python is None or native_command() is None:
         pytest.skip("no CPython 3.%d, or no depyf program" % minor)
-    if subprocess.run([python, "-c", "import test.test_scope"], stderr=subprocess.DEVNULL).returncode:
+    if subprocess.run(
+        [python, "-c", "import test.test_scope"], stderr=subprocess.DEVNULL
+    ).returncode:
         pytest.skip("this CPython has no tests")
     done = subprocess.run(
-        [sys.executable, os.path.join(HERE, "own_tests_run.py"), native_command(), python] + MODULES,
+        [sys.executable, os.path.join(HERE, "own_tests_run.py"), native_command(), python]
+        + MODULES,
         stdout=subprocess.PIPE,
         universal_newlines=True,
     )
