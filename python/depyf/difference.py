@@ -582,16 +582,18 @@ def compare(a: Document, b: Document, ranks: bool = False) -> Difference:
     if not ranks:
         result.totals = _totals(a, b)
     else:
-        one, other = (
-            [found.words for found in collectives.of_run(document, texts.graph)]
+        found = [
+            collectives.of_run(document, texts.graph)
             for document, texts in ((a, texts_a), (b, texts_b))
-        )
+        ]
+        one, other = ([each.words for each in side] for side in found)
         if one != other:
+            counts = tuple(collectives.counted(side) or "none" for side in found)
             result.changes.append(
                 Change(
                     "~",
                     "",
-                    "collectives in captured graphs: %d, then %d" % (len(one), len(other)),
+                    "collectives in captured graphs: %s, then %s" % counts,
                     _unified("\n".join(one), "\n".join(other)),
                 )
             )

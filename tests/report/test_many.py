@@ -200,6 +200,8 @@ def test_the_collectives_of_ranks_stand_beside_each_other(screen, tmp_path, size
     assert rows.count() == 2  # neither a comment nor waiting is a collective
     assert "all_reduce(f32[4], 'sum', '0')" in rows.first.inner_text()
     overview = shown.locator("#overview").inner_text()
+    heads = shown.locator(".collectives thead th").all_inner_texts()
+    assert heads[1:] == ["rank %d: 1 all_reduce, 1 all_gather_into_tensor" % n for n in (0, 1)]
     if size == 4:
         assert "same collectives: 1 all_reduce, 1 all_gather_into_tensor" in overview
         assert shown.locator(".apart").count() == 0

@@ -12,6 +12,7 @@ import pytest
 PROGRAM = """
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -24,6 +25,7 @@ class Net(torch.nn.Module):
         y = self.inner(x).relu()
         for _ in range(often):
             y = y.sin()
+        y = functional.all_reduce(y, "sum", dist.group.WORLD)
         return self.outer(y)
 
 
@@ -88,8 +90,16 @@ def test_two_ranks_that_part(screen, tmp_path):
     assert ".sin()" in told.stdout
     page = screen.open(tmp_path / "dump" / "index.html")
     screen.picture("torchrun")
-    table = page.locator(".ranks").inner_text()
+    table = page.locator(".ranks").first.inner_text()
     assert "different graphs" in table and "sin" in table
+    met = page.locator(".collectives")
+    assert met.locator("thead th").all_inner_texts() == [
+        "n",
+        "rank 0: 1 all_reduce",
+        "rank 1: 1 all_reduce",
+    ]
+    assert met.locator("tbody tr").count() == 1 and met.locator(".apart").count() == 0
+    assert met.locator("tbody tr").inner_text().count("all_reduce(f32[2, 8], 'sum', '0')") == 2
     page.locator(".ranks a").first.click()
     screen.until("document.querySelector('#view-title') !== null")
     assert "r0:" in page.locator("#view-title").inner_text()

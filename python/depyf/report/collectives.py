@@ -12,6 +12,8 @@ _COLLECTIVE = re.compile(
 #: what of that namespace waits for a collective, or says that nobody waits, and sends nothing
 _LOCAL = frozenset(("wait_tensor", "_wrap_tensor_autograd"))
 _LINE = re.compile(r'^\s*\w+(?:: "(?P<shape>\w+\[[^\]]*\])[^"]*")? = (?P<body>.*)$')
+#: a comment that names a source line, as torch writes it and as `depyf.difference` shortens it
+_COMMENT = re.compile(r"\s*(?:#|File \S+ in \S+, code: )")
 _CONSTANT = re.compile(r"'[^']*'|(?<![\w.])-?\d+(?:\.\d+)?\b(?!\w)")
 
 
@@ -30,7 +32,7 @@ def of_graph(text: str, compile_id: str = "") -> List[Collective]:
     """The collectives of a graph as torch prints it, in their order."""
     found = []
     for number, line in enumerate(text.split("\n"), 1):
-        if line.lstrip().startswith("#"):
+        if _COMMENT.match(line):
             continue
         assigned = _LINE.match(line)
         body = (assigned.group("body") if assigned else line).partition(";  ")[0]

@@ -222,7 +222,7 @@ def render(runs: List[Document], folder: str) -> str:
         ),
         ranks=overview.divergence(runs) if len(runs) > 1 else [],
         meetings=collectives.meetings(runs) if len(runs) > 1 else [],
-        met=collectives.counted(collectives.of_run(runs[0])) if len(runs) > 1 else "",
+        met=[collectives.counted(collectives.of_run(run)) for run in runs] if len(runs) > 1 else [],
         seen=set(),
         when=_when(runs[0]),
     )
