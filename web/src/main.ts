@@ -129,6 +129,12 @@ addEventListener("keydown", (event) => {
       card.dispatchEvent(new Event("reset"));
   }
 });
+// A browser leaves what it sees a part of where it is: a link at the edge of a wide table would have half a frame.
+addEventListener("focusin", (event) => {
+  const one = event.target as Element;
+  if (one.matches(":focus-visible") && one.closest(".scroll"))
+    one.scrollIntoView({ block: "nearest", inline: "nearest" });
+});
 // On paper nothing can be opened or scrolled: all of the view is built and unfolded before it is printed.
 let folded: HTMLDetailsElement[] = [];
 addEventListener("beforeprint", () => {
