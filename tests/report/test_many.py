@@ -168,8 +168,9 @@ def test_the_flame_graph_has_the_colours_of_the_phases(screen, tmp_path):
     assert len(set(fills)) == 2 and "rgb(0, 0, 0)" not in fills
 
 
-def test_a_search_that_finds_nothing_says_so(screen, tmp_path):
-    shown = screen.open(written(tmp_path, of_functions(1)), "search/zzzz")
+@pytest.mark.parametrize("wanted", ["zzzz", "", "%20"])
+def test_a_search_that_finds_nothing_says_so(screen, tmp_path, wanted):
+    shown = screen.open(written(tmp_path, of_functions(1)), "search/" + wanted)
     screen.until("!document.querySelector('#view [role=status]').textContent.includes('search')")
     assert shown.locator("#view [role=status]").inner_text() == "No matches"
 

@@ -24,6 +24,10 @@ export function showSearch(query: string): void {
   document.title = "Search · depyf";
   let found = 0,
     capped = false;
+  if (!query.trim()) {
+    status.textContent = "No matches"; // each text holds an empty word
+    return;
+  }
   const find = finder(query);
   const add = (link: string, title: string, place: string, line: string) => {
     const hit = find(line);
