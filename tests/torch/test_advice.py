@@ -211,6 +211,9 @@ def test_the_numbers_of_the_rows_are_torchs():
         ("len(batch) != 2", "keys"),
         # dynamic=True does not make an element of a dict symbolic
         ("stats['steps'] == 0", "counter"),
+        # nor a global of the module
+        ("G['steps'] == 0", "counter"),
+        ("G['scale'] == 0.5", "float attribute"),
     ],
 )
 def test_advice_fits_what_the_reader_can_do(guard, key):

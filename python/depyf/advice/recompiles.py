@@ -1040,7 +1040,7 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
         "",
         [
             helps(
-                "The first value of a float attribute is a constant of the graph: make "
+                "The first value of a float attribute or global is a constant of the graph: make "
                 "{name} a tensor where the program sets it, torch.tensor(VALUE) in place of VALUE.",
                 _ATTRIBUTE,
                 _ATTRIBUTE.replace(

@@ -679,7 +679,8 @@ def _describe(found: Said, guard: str) -> None:
         name = match.group("name").strip()
         found.update(kind="value", name=name, before=match.group("before"))
         found["words"] = "`%s` was %s, is another value" % (name, found["before"])
-        _advise(found, _value_row(name, found["before"]))
+        is_global = "G['%s']" % name in found["raw"]
+        _advise(found, _value_row(name, found["before"], is_global))
         if found["row"] == "learning rate":
             found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
         return
@@ -851,15 +852,15 @@ def _length_row(source: str) -> str:
     return "growing list" if grows else "other length"
 
 
-def _value_row(name: str, before: str) -> str:
+def _value_row(name: str, before: str, is_global: bool) -> str:
     if name.endswith(".training") and before in ("True", "False"):
         return "training mode"
     if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
         if re.search(r"param_groups\[.*\['lr'\]$", name):
             return "learning rate"
-        return "float" if _is_argument(name) else "float attribute"
+        return "float" if _is_argument(name) and not is_global else "float attribute"
     if re.match(r"^-?\d+$", before):
-        return "counter" if re.search(r"\.|^G\[|\['", name) else "integer"
+        return "counter" if is_global or re.search(r"\.|\['", name) else "integer"
     if re.match(r"^[bB]?['\"]", before):
         return "text"
     return "flag" if before in ("True", "False") else "value"
