@@ -22,6 +22,8 @@ def test_a_thousand_compiles(screen, browser, dumps, tmp_path):
     took = time.process_time() - start
     # 0.44 of the texts; 2.4 times of them while nothing was packed
     assert len(text) <= 0.7 * size and took < 20
+    # before anything is drawn, the page knows that rows beyond the first hundred are not
+    assert 0 < text.index("<script>%s</script>" % page.FIRST) < text.index("<body>")
     rows = {row["view"]: row for row in VIEWS["timed_views"](browser, run, tmp_path, 3)}
     print(
         "\n".join(

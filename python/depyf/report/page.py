@@ -50,6 +50,9 @@ _VERDICTS = {
 }
 #: characters of all texts beyond which texts that are rarely read are only linked
 _EMBEDDED = 96 * 1024 * 1024
+#: runs before anything is drawn, so that what is for readers without scripts, and rows beyond the
+#: first ones, are never laid out
+FIRST = 'document.documentElement.classList.add("js")'
 #: characters of all texts up to which they stand in the page as text, which needs no scripts
 _PLAIN = 256 * 1024
 _EVENTS = 400
@@ -103,10 +106,15 @@ def _template() -> Any:
 
     policy = (
         "default-src 'none'; script-src %s; style-src %s; img-src data:; "
-        "base-uri 'none'; form-action 'none'" % (_hash(script), _hash(style))
+        "base-uri 'none'; form-action 'none'" % (_hash(FIRST) + " " + _hash(script), _hash(style))
     )
     environment.globals.update(
-        script=Markup(script), style=Markup(style), policy=policy, icon=_icon(), mark=Markup(MARK)
+        script=Markup(script),
+        style=Markup(style),
+        first_script=Markup(FIRST),
+        policy=policy,
+        icon=_icon(),
+        mark=Markup(MARK),
     )
     try:
         return environment.get_template("page.html")
