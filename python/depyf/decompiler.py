@@ -155,9 +155,10 @@ def decompile(
 
     `code`: anything that `code_of` takes. `name` replaces the function's own name. Of a function,
     the defaults and annotations are shown; comments say what has no literal and no name, and what
-    was around the function. Objects among the constants that have no literal (modules, functions
-    ...) appear as names such as `__const_7__`. Nothing is executed. Raises TypeError for an object
-    without bytecode, DecompilationError for bytecode that cannot be read.
+    was around the function. The code of a class, which a module has among its constants, is shown
+    as the class without what it derives from. Objects among the constants that have no literal
+    (modules, functions ...) appear as names such as `__const_7__`. Nothing is executed. Raises
+    TypeError for an object without bytecode, DecompilationError for bytecode that cannot be read.
 
     With `check`, the source is compiled and proven to do what the bytecode does; where that fails,
     a form that keeps temporaries is tried, and where that fails too, the first line of the result
@@ -264,11 +265,13 @@ def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = Fa
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the source of others
-        if not code.co_flags & 3 and code.co_name == "<module>":
+        if not code.co_flags & 3:  # a module's, or a class's
             try:
                 again = compile(made[0], code.co_filename, "exec", 0, True)
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 return "failed", "the decompiled source does not compile: %s" % error
+            if code.co_name != "<module>":
+                again = next(one for one in again.co_consts if isinstance(one, types.CodeType))
             return _core.compare(code, again)
         head = re.search(r"^(?:async )?def (\w+)", made[0], re.M)
         if head is None:

@@ -47,9 +47,9 @@ struct Source {
 
 /// Prints the module body (root code object) …
 Source print_module(const Ast& ast, const PrintOptions& options);
-/// … or one function as `def name(...)`, `name` replacing its own when not empty. Lambdas,
-/// comprehensions and class bodies are printed as functions too: names that are no identifiers
-/// (`<lambda>`, `.0`) are spelt as valid ones.
+/// … or one function as `def name(...)`, the code of a class as `class name:`. A `name` that is not
+/// empty replaces its own. Lambdas and comprehensions are printed as functions too: names that are
+/// no identifiers (`<lambda>`, `.0`) are spelt as valid ones.
 Source print_function(const Ast& ast, CodeId code, std::string_view name,
                       const PrintOptions& options);
 

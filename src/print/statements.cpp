@@ -66,15 +66,25 @@ void Printer::print_def(CodeId code, std::string_view name) {
   code_ = code;
   const CodeObject& object = module_[code];
   const bool rebuilt = code.index < ast_.bodies.size() && ast_.bodies[code.index].rebuilt;
-  bool asynchronous = object.flags & (rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator);
+  const bool asynchronous = object.flags & (rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator);
+  const bool of_class = (object.flags & kOptimized) == 0;
   begin(0);
   add_definition(code);
-  write(asynchronous ? "async def " : "def ");
+  write(of_class ? "class " : asynchronous ? "async def " : "def ");
   if (!name.empty())
     write(is_writable_name(name, options_.grammar) ? name : names_.spell_text(name));
   else
     write_name(object.name);
 
+  const auto body =
+      code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>();
+  if (of_class) {  // what it derives from is not in its code
+    run();
+    end_header();
+    push_body(body, 1, Context::Class, code);
+    print_frames();
+    return;
+  }
   const Function* known = nullptr;
   for (const Function& function : ast_.functions)
     if (function.code == code) known = &function;
@@ -98,8 +108,7 @@ void Printer::print_def(CodeId code, std::string_view name) {
   add_signature(*known, options_.signature);
   run();
   end_header();
-  push_body(code.index < ast_.bodies.size() ? ast_.bodies[code.index].stmts : std::span<StmtId>(),
-            1, Context::Function, code);
+  push_body(body, 1, Context::Function, code);
   print_frames();
 }
 

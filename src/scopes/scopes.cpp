@@ -30,7 +30,9 @@ class Collector {
       const std::uint32_t around = open(ScopeKind::Function, outermost, CodeId::none());
       for (const Slot& slot : module_[root].slots)
         if (slot.kind & kFree) add(around, slot.name.index, kBound);
-      const std::uint32_t own = open(ScopeKind::Function, around, root);
+      const bool in_class = (module_[root].flags & kOptimized) == 0;
+      const std::uint32_t own =
+          open(in_class ? ScopeKind::Class : ScopeKind::Function, around, root);
       for (const Slot& slot : module_[root].slots.first(
                std::min<std::size_t>(module_[root].slots.size(), parameters_of(module_[root]))))
         add(own, slot.name.index, kParameter);

@@ -300,6 +300,16 @@ def test_what_no_source_can_name_is_said():
     assert "# default of c: <object of type list>" in depyf.decompile(inner)
 
 
+def test_the_code_of_a_class_is_shown_as_the_class():
+    text = (
+        "class A(B):\n    x = 1\n\n    def f(self):\n        return [self.x for _ in __class__.y]\n"
+    )
+    (code,) = (c for c in compile(text, "m", "exec").co_consts if hasattr(c, "co_code"))
+    source = depyf.decompile(code)
+    assert source.strip() == text.replace("(B)", "").strip()
+    assert source.verdict in ("identical", "exact")
+
+
 def test_what_is_around_a_function_is_said():
     source = depyf.decompile(decorated)
     first, second = source.splitlines()[:2]
