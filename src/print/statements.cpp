@@ -67,7 +67,7 @@ void Printer::print_def(CodeId code, std::string_view name) {
   const CodeObject& object = module_[code];
   const bool rebuilt = code.index < ast_.bodies.size() && ast_.bodies[code.index].rebuilt;
   const bool asynchronous = object.flags & (rebuilt ? kCoroutine : kCoroutine | kAsyncGenerator);
-  const bool of_class = (object.flags & kOptimized) == 0;
+  const bool of_class = (object.flags & kOptimized) == 0 && object.parameter_count() == 0;
   begin(0);
   add_definition(code);
   write(of_class ? "class " : asynchronous ? "async def " : "def ");

@@ -98,6 +98,12 @@ struct CodeObject {
   std::span<const std::uint8_t> linetable;       // co_lnotab up to 3.9, co_linetable from 3.10
   std::span<const std::uint8_t> exceptiontable;  // 3.11+
   CodeId parent;                                 // none for the root
+
+  /// How many of the first slots are parameters, `*args` and `**kwargs` among them.
+  std::uint64_t parameter_count() const {
+    return std::uint64_t{argcount} + kwonlyargcount + ((flags & kVarArgs) != 0) +
+           ((flags & kVarKeywords) != 0);
+  }
 };
 
 /// What is asked of a name again and again, see Module::traits().

@@ -520,9 +520,7 @@ class Reader {
       code.name = name(items[7], "co_name");
       code.linetable = bytes(items[8], "co_lnotab");
     }
-    const std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount +
-                                    ((code.flags & kVarArgs) != 0) +
-                                    ((code.flags & kVarKeywords) != 0);
+    const std::uint64_t arguments = code.parameter_count();
     if (arguments > code.nlocals) {
       fail("a code object with " + std::to_string(arguments) + " arguments and " +
            std::to_string(code.nlocals) + " local variables");
@@ -560,13 +558,9 @@ class Reader {
 
 void lay_out_slots(Module& module, CodeObject& code, std::span<const StrId> varnames,
                    std::span<const StrId> cellvars, std::span<const StrId> freevars) {
-  const std::size_t shared =
-      code.version.minor >= 11
-          ? varnames.size()
-          : std::min<std::size_t>(varnames.size(), std::size_t{code.argcount} +
-                                                       code.kwonlyargcount +
-                                                       ((code.flags & kVarArgs) != 0) +
-                                                       ((code.flags & kVarKeywords) != 0));
+  const std::size_t shared = code.version.minor >= 11
+                                 ? varnames.size()
+                                 : std::min<std::size_t>(varnames.size(), code.parameter_count());
   std::unordered_map<StrId, std::uint32_t> by_name;
   if (!cellvars.empty()) {
     for (std::size_t i = 0; i < shared; ++i)

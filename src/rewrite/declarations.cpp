@@ -32,12 +32,6 @@ std::uint32_t use_of(NameScope scope, bool stored) {
   return loaded[static_cast<std::size_t>(scope)] << stored;
 }
 
-/// So many of the variables of `code` are parameters.
-std::uint32_t count_parameters(const CodeObject& code) {
-  return code.argcount + code.kwonlyargcount + !!(code.flags & kVarArgs) +
-         !!(code.flags & kVarKeywords);
-}
-
 struct Uses {
   Rewriter& r;
   FlatMap<std::uint32_t>
@@ -223,7 +217,7 @@ struct Uses {
       return true;
     for (CodeId at = r.object.parent; at; at = r.module[at].parent)
       if (r.module[at].flags & kOptimized) return true;
-    const std::uint32_t parameters = count_parameters(r.object);
+    const std::uint64_t parameters = r.object.parameter_count();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const Slot& slot = r.object.slots[i];
       if (slot.kind & (kCell | kFree)) return true;
@@ -336,7 +330,7 @@ std::vector<StrId> comprehension_variables(const CodeObject& code) {
     }
   });
   std::vector<StrId> out;
-  for (std::size_t i = count_parameters(code); i < variables.size(); ++i)
+  for (std::size_t i = code.parameter_count(); i < variables.size(); ++i)
     if (variables[i].cleared && !variables[i].own && code.slots[i].kind == kLocal)
       out.push_back(code.slots[i].name);
   return out;
@@ -612,7 +606,7 @@ class DeclarationFinder {
   }
 
   void find_of_function() {
-    const std::uint32_t arguments = count_parameters(r_.object);
+    const std::uint64_t arguments = r_.object.parameter_count();
     for (std::size_t i = 0; i < r_.object.slots.size(); ++i) {
       const Slot& slot = r_.object.slots[i];
       if (slot.kind & kFree)

@@ -72,10 +72,7 @@ class Naming {
 
   // ---------------------------------------------------------------- the locals
 
-  std::uint32_t arguments() const {
-    return object_.argcount + object_.kwonlyargcount + ((object_.flags & kVarArgs) != 0) +
-           ((object_.flags & kVarKeywords) != 0);
-  }
+  std::uint32_t arguments() const { return static_cast<std::uint32_t>(object_.parameter_count()); }
 
   bool is_fast(const Expr& e) const {
     return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast;

@@ -84,9 +84,7 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
 /// called `graph_out_0`. The local gets a name that no source can hold, for the printer to spell.
 void separate_locals(Rewriter& r) {
   if (!(r.object.flags & kOptimized)) return;
-  const std::uint32_t parameters = r.object.argcount + r.object.kwonlyargcount +
-                                   !!(r.object.flags & kVarArgs) +
-                                   !!(r.object.flags & kVarKeywords);
+  const std::uint64_t parameters = r.object.parameter_count();
   const std::span<Expr> own = r.own_exprs()[0];  // the passes begin here
   const auto is_scope = [](const Expr& e, NameScope scope) {
     return e.kind == ExprKind::Name && e.op == static_cast<std::uint8_t>(scope);

@@ -34,7 +34,7 @@ class Collector {
       const std::uint32_t own =
           open(in_class ? ScopeKind::Class : ScopeKind::Function, around, root);
       for (const Slot& slot : module_[root].slots.first(
-               std::min<std::size_t>(module_[root].slots.size(), parameters_of(module_[root]))))
+               std::min<std::size_t>(module_[root].slots.size(), module_[root].parameter_count())))
         add(own, slot.name.index, kParameter);
       statements(ast_.bodies[root.index].stmts, own);
     }
@@ -55,11 +55,6 @@ class Collector {
     std::span<const StmtId> body;
     std::uint32_t scope;
   };
-
-  static std::size_t parameters_of(const CodeObject& code) {
-    return std::size_t{code.argcount} + code.kwonlyargcount + !!(code.flags & kVarArgs) +
-           !!(code.flags & kVarKeywords);
-  }
 
   std::uint32_t open(ScopeKind kind, std::uint32_t around, CodeId code) {
     Scope scope;

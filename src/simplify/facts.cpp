@@ -108,9 +108,7 @@ Bound::Bound(const Lifted& lifted, const Module& module, const Order& order) : l
   entry_.assign(lifted.blocks.size() * words_, ones);
   std::vector<std::uint64_t> in(words_), out(lifted.blocks.size() * words_, ones),
       to_handler(lifted.blocks.size() * words_, ones);
-  std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount;
-  if (code.flags & kVarArgs) ++arguments;
-  if (code.flags & kVarKeywords) ++arguments;
+  const std::uint64_t arguments = code.parameter_count();
   for (bool changed = true; changed;) {
     changed = false;
     for (std::uint32_t b : order.blocks) {

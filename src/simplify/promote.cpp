@@ -176,8 +176,7 @@ class Promotion {
 void promote_slots(Lifted& lifted, const Module& module, std::vector<bool> promotable) {
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
-  std::uint64_t arguments = std::uint64_t{code.argcount} + code.kwonlyargcount +
-                            ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+  const std::uint64_t arguments = code.parameter_count();
   bool any = false;
   for (std::size_t i = 0; i < promotable.size(); ++i) {
     if (i < arguments || code.slots[i].kind != kLocal) promotable[i] = false;

@@ -573,8 +573,7 @@ std::string unchecked_local(const Module& module, CodeId id, const Cfg& cfg) {
   const CodeObject& code = module[id];
   const VersionTable* table = version_table(code.version);
   if (!table || code.slots.empty() || !has_opcode(*table, "LOAD_FAST_CHECK")) return {};
-  const std::size_t arguments = code.argcount + code.kwonlyargcount +
-                                ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
+  const std::size_t arguments = code.parameter_count();
   const std::size_t slot = SetLocals(code, *table, cfg).find(arguments);
   return slot < code.slots.size() ? std::string(module[code.slots[slot].name]) : std::string();
 }

@@ -235,9 +235,7 @@ class Gatherer {
   /// Does a local have a value when the function is entered? The own place of an argument that
   /// became a cell is empty (up to 3.10), or holds the cell. A cell that counts as a local is one.
   bool is_given(const CodeObject& code, std::size_t slot) const {
-    const std::size_t arguments = code.argcount + code.kwonlyargcount +
-                                  ((code.flags & kVarArgs) != 0) +
-                                  ((code.flags & kVarKeywords) != 0);
+    const std::size_t arguments = code.parameter_count();
     return slot < arguments &&
            (!(code.slots[slot].kind & kCell) || (slot < bare_.size() && bare_[slot]));
   }

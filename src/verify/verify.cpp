@@ -39,11 +39,6 @@ bool is_made_up(std::string_view name) {
   return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
 }
 
-std::size_t argument_count(const CodeObject& code) {
-  return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
-         ((code.flags & kVarKeywords) != 0);
-}
-
 /// Does everything that is reached from the handler of `region` leave alone what lies below it on
 /// the stack?
 bool handler_stays_above(const Cfg& cfg, const Region& region) {
@@ -258,7 +253,7 @@ std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module) 
   }
   const auto bit = [](std::uint32_t i) { return std::uint64_t{1} << (i % 64); };
   Bits entry(words, ~std::uint64_t{0});
-  const std::uint32_t arguments = argument_count(code);
+  const std::uint64_t arguments = code.parameter_count();
   for (std::uint32_t i = 0; i < arguments && i < slots; ++i) entry[i / 64] &= ~bit(i);
   const auto operation = [&](const Value& value, Bits& now) {
     if (value.arg >= slots) return;
@@ -718,7 +713,7 @@ class Verifier {
     std::vector<bool> read(out.size(), false);
     for (const Instr& instr : cfg.instrs)
       if (instr.op == Op::LOAD_FAST && instr.arg < out.size()) read[instr.arg] = true;
-    for (std::size_t i = argument_count(code); i < out.size(); ++i) {
+    for (std::size_t i = code.parameter_count(); i < out.size(); ++i) {
       const Slot& slot = code.slots[i];
       const std::uint32_t name = canon_.slot(side, mine, static_cast<std::uint32_t>(i), false) / 4;
       if (slot.kind != kLocal || (name < used.size() && used[name])) continue;
@@ -778,7 +773,7 @@ class Verifier {
                           bool& hidden) {
       std::vector<std::uint32_t> names;
       const CodeObject& code = canon_.module(side)[id];
-      for (std::size_t i = argument_count(code); i < code.slots.size(); ++i) {
+      for (std::size_t i = code.parameter_count(); i < code.slots.size(); ++i) {
         const std::uint32_t name = canon_.str(side, code.slots[i].name);
         const auto has = [&](const std::vector<bool>& set) {
           return name < set.size() && set[name];
@@ -838,8 +833,7 @@ class Verifier {
       return numbers("number of keyword-only arguments", x.kwonlyargcount, y.kwonlyargcount);
     flags |= kVarArgs | kVarKeywords;
     if ((x.flags & flags) != (y.flags & flags)) return numbers("flags", x.flags, y.flags);
-    const std::size_t arguments = x.argcount + x.kwonlyargcount + ((x.flags & kVarArgs) != 0) +
-                                  ((x.flags & kVarKeywords) != 0);
+    const std::size_t arguments = x.parameter_count();
     for (std::size_t i = 0; i < arguments; ++i) {
       const StrId p = i < x.slots.size() ? x.slots[i].name : StrId(),
                   q = i < y.slots.size() ? y.slots[i].name : StrId();
@@ -925,7 +919,7 @@ std::vector<std::string> kept_temporaries(Module& module, CodeId id) {
   try {
     const CodeObject& code = module[id];
     std::vector<bool> slots(code.slots.size(), false);
-    for (std::size_t i = argument_count(code); i < slots.size(); ++i)
+    for (std::size_t i = code.parameter_count(); i < slots.size(); ++i)
       slots[i] = code.slots[i].kind == kLocal && is_made_up(module[code.slots[i].name]);
     if (std::find(slots.begin(), slots.end(), true) == slots.end()) return out;
     const Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
