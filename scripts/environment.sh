@@ -66,7 +66,9 @@ make_venv() {
 pip_install() { "$python" -m pip install --quiet --disable-pip-version-check "$@"; }
 
 # Bytecode of what is installed is written when it is imported: most of torch, transformers and
-# JupyterLab never is, and compiling all of it takes as long as installing it.
+# JupyterLab never is, and compiling all of it takes as long as installing it. An environment that
+# forbids to write bytecode (containers do) would make each process compile torch again.
+unset PYTHONDONTWRITEBYTECODE
 pip_install_tools() { pip_install --no-compile "$@"; }
 
 # Only what the requirements files name and the environment lacks is installed; without a gap nothing is downloaded.
