@@ -1,5 +1,6 @@
 """The view of run time: what `depyf.profile` measured, for the run and for each entry."""
 
+import inspect
 import json
 import math
 
@@ -53,6 +54,14 @@ def test_the_overview_leads_to_what_each_entry_took(screen, profiled):
     assert "this entry ran 20 times" in view and "guards: is there an entry" in view
     assert found.verdict in view
     screen.picture("run_time")
+    line = page.locator("#panel table a[href*='/code/source/L']").first
+    number = int(line.inner_text().rpartition(":")[2])
+    line.click()
+    pinned = page.locator(".pane .pin").first
+    pinned.wait_for()
+    first = toy.__code__.co_firstlineno
+    source = inspect.getsource(toy).splitlines()
+    assert source[number - first].strip() in pinned.inner_text()
 
 
 def test_it_needs_no_scripts(screen_without_scripts, profiled):

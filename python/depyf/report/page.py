@@ -98,6 +98,7 @@ def _template() -> Any:
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
     environment.filters.update(each=runtime.short_time, bytes=runtime.short_bytes)
+    environment.globals.update(source_line=source_line)
     try:
         script, style = _asset("page.js"), _asset("page.css")
     except FileNotFoundError:
@@ -121,6 +122,21 @@ def _template() -> Any:
     except OSError:  # the cache cannot be written
         environment.bytecode_cache = None
         return environment.get_template("page.html")
+
+
+def source_line(place: str, node: Node, source: Tuple[int, int]) -> Optional[int]:
+    """The line of "file:line" where it is one of the source that the page shows of a compile.
+
+    Args:
+        source: the numbers of the source's first line and of the line behind its last one.
+    """
+    path, _, number = place.rpartition(":")
+    if not path or not number.isdecimal():
+        return None
+    file = str(node.place[0])  # that of a profile is relative to where the program ran
+    if file != path and not file.endswith("/" + path):
+        return None
+    return int(number) if source[0] <= int(number) < source[1] else None
 
 
 def load() -> None:
@@ -656,6 +672,9 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
         "texts": texts,
         "guards": guard_text,
         "guard_count": len(guards),
+        "source_lines": (data["first"], data["first"] + len(source.splitlines()))
+        if data["first"]
+        else (0, 0),
         "own": "%d %d" % (known, len(pool.texts)),
         "full": full,
         "full_name": (node.function or {}).get("path"),
