@@ -266,6 +266,10 @@ class Entry:
         default_factory=dict
     )  # name of a global in `source` -> the name that torch gave it
     calls: List[str] = field(default_factory=list)  # global names of the resume functions it calls
+    # torch installs the code of a resume function under one more global for each compile that
+    # breaks at its place: names of `calls` -> the first one
+    aliases: Dict[str, str] = field(default_factory=dict)
+    resumes: str = ""  # of a resume function for which torch made no code: its global name
     artifacts: List[Artifact] = field(default_factory=list)
     missing: Dict[str, str] = field(default_factory=dict)  # stage -> why torch did not make it
     guards: List[Guard] = field(default_factory=list)
@@ -372,6 +376,10 @@ class Entry:
                 return candidate
         return None
 
+    def called(self) -> List[str]:
+        """Of each resume function that it calls, the first global that holds it."""
+        return [self.aliases.get(name, name) for name in self.calls]
+
     def to_json(self) -> Dict[str, Any]:
         return {
             "compile_id": self.compile_id,
@@ -391,6 +399,8 @@ class Entry:
             "invalidated": self.invalidated,
             "failure": self.failure,
             "calls": self.calls,
+            "aliases": self.aliases,
+            "resumes": self.resumes,
             "original_bytecode": self.original_bytecode,
             "transformed_bytecode": self.transformed_bytecode,
             "guards": [guard.to_json() for guard in self.guards],

@@ -147,6 +147,8 @@ _ENTRY = {
     "original_bytecode": "",
     "transformed_bytecode": "",
     "calls": [""],
+    "aliases": {},
+    "resumes": "",
     "reasons": [""],
     "user_stack": [""],
     "missing": {},

@@ -73,10 +73,19 @@ def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dic
 
 
 def _forest(nodes: List[Node]) -> Tuple[List[Node], Children]:
-    """The nodes that no other one leads to, and key -> nodes below; each node has one place."""
+    """The nodes that no other one leads to, and key -> nodes below; each node has one place: in the
+    code that called it when it was compiled, where that is known. Nodes side by side are in the
+    order of their compiles, which is that of their first calls.
+    """
     children: Children = {}
     seen: Set[str] = set()
-    starts = sorted(nodes, key=lambda node: bool(node.callers or node.outer))
+    order = {id(node): at for at, node in enumerate(nodes)}
+    runs = {run: at for at, run in enumerate(dict.fromkeys(id(node.run) for node in nodes))}
+
+    def begin(node: Node) -> Tuple[int, float, int]:
+        return runs[id(node.run)], node.began, order[id(node)]
+
+    starts = sorted(nodes, key=lambda node: (bool(node.callers or node.outer), *begin(node)))
     roots = []
     for root in starts:
         if root.key in seen:
@@ -87,12 +96,12 @@ def _forest(nodes: List[Node]) -> Tuple[List[Node], Children]:
         while stack:
             node = stack.pop()
             own = children[node.key] = []
-            for child in node.children + node.frames:
-                if child.key not in seen:
+            for child in sorted(node.children + node.frames, key=begin):
+                if child.key not in seen and child.parent in (None, node):
                     seen.add(child.key)
                     own.append(child)
             stack.extend(reversed(own))
-    return roots, children
+    return sorted(roots, key=begin), children
 
 
 def _walk(roots: List[Node], children: Children) -> Iterator[Node]:

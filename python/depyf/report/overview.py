@@ -172,6 +172,11 @@ class Node:
             None  # in whose code, as Python runs it, the frame was called
         )
         self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
+        # the compile in whose code the call was that made this one, where the stack tells
+        self.parent: Optional["Node"] = None
+        self.began = 0.0  # seconds, comparable within a run
+        # the frames that led to the compile; those in transformed code at the lines of the reader's
+        self.stack: List[str] = [str(frame) for frame in entry.get("user_stack") or ()]
         # what its calls took, for each profile: see `runtime.profiles_of`
         self.runtime: List[Any] = []
         self.seconds = seconds(entry)
@@ -240,16 +245,18 @@ class Node:
             words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 
     def called_inside(self, outer: "Node") -> None:
-        """The call is in `outer`'s code, which is compiled: nothing can be done before it."""
+        """The call is in `outer`'s code; if that is compiled, nothing can be done before it."""
         self.outer = outer
         outer.frames.append(self)
-        self.reasons = self._reasons([])
+        if outer.entry.get("name"):
+            self.reasons = self._reasons([])
 
     def called_by_plain_code(self) -> None:
         """torch gave a function up, and compiles what that calls: of a library's function nobody
         can say then what it is given.
         """
-        if self.outer is None and words.in_library(self.place[0]) and not self.caller[1]:
+        plain = self.outer is None or not self.outer.entry.get("name")
+        if plain and words.in_library(self.place[0]) and not self.caller[1]:
             self.reasons = self._reasons([])
 
     @property
@@ -289,11 +296,7 @@ class Node:
         """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
         functions of the reader's own.
         """
-        return (
-            words.users_line(self.entry.get("user_stack") or ())
-            if words.in_library(self.place[0])
-            else ("", 0, "")
-        )
+        return words.users_line(self.stack) if words.in_library(self.place[0]) else ("", 0, "")
 
     @property
     def resumes_at(self) -> int:
@@ -425,22 +428,25 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                 if function.get("global_name"):
                     by_global.setdefault(function["global_name"], []).append(node)
         for entry in run.get("unattributed", ()):
-            found.append(
-                Node(
-                    run,
-                    None if _code_name(entry) else _of_frame(run, entry),
-                    entry,
-                    _key(prefix, entry, used),
-                )
+            node = Node(
+                run,
+                None if _code_name(entry) else _of_frame(run, entry),
+                entry,
+                _key(prefix, entry, used),
             )
+            found.append(node)
+            if entry.get("resumes"):
+                by_global.setdefault(entry["resumes"], []).append(node)
         for node in found:
             if node.run is run:
+                aliases = node.entry.get("aliases") or {}
                 for name in node.entry.get("calls") or ():
-                    for child in by_global.get(name, ()):
+                    for child in by_global.get(aliases.get(name, name), ()):
                         if child is not node:
                             node.children.append(child)
                             child.callers.append(node)
         of_run = [node for node in found if node.run is run]
+        _note_begins(of_run)
         _connect_frames(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
@@ -448,24 +454,97 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
     return found
 
 
+def _note_begins(nodes: Sequence[Node]) -> None:
+    """When each compile began, in torch's figures; one without begins with the one before it."""
+    latest = 0.0
+    for node in sorted(nodes, key=_number):
+        metrics = node.entry.get("metrics") or {}
+        node.began = _seconds(metrics, "start_time_us", "start_time") or latest
+        if _number(node)[1:] == (
+            0,
+        ):  # torch numbers functions in the order of their first compiles
+            latest = node.began
+
+
+def _number(node: Node) -> Tuple[int, ...]:
+    return tuple(int(one) for one in re.findall(r"\d+", str(node.entry.get("compile_id"))))
+
+
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
+_FRAME = re.compile(r"(.+):\d+ in ([^:]+):")
+
+
+class _Callers:
+    """Finds the compiles in whose code, or in the plain code of a function that torch gave up, a
+    frame of a stack runs.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._by_path = {node.entry["path"]: node for node in nodes if node.entry.get("path")}
+        self._lines: Dict[Tuple[str, int], str] = {}  # of the program, as far as a source is known
+        for function in {id(one.function): one.function for one in nodes}.values():
+            if function is not None and function.get("source_origin") == "file":
+                source = str(function.get("source") or "").split("\n")
+                for number, text in enumerate(source, int(function.get("firstlineno") or 1)):
+                    self._lines[str(function.get("filename") or ""), number] = text
+        self._own_code: Dict[Tuple[str, str], List[Node]] = {}  # no file of the dump runs
+        for node in sorted(nodes, key=lambda node: -node.began):
+            stack = node.entry.get("user_stack") or ()
+            match = _FRAME.match(str(stack[-1])) if stack else None
+            if match is not None and not node.entry.get("replaced"):
+                self._own_code.setdefault((match.group(1), match.group(2)), []).append(node)
+
+    def of(self, node: Node) -> List[Node]:
+        """The nodes that led to a compile, innermost first."""
+        found = []
+        for frame in reversed(node.stack[:-1]):
+            match = _FILE.match(frame)
+            known = (
+                [self._by_path[match.group(1)]] if match and match.group(1) in self._by_path else []
+            )
+            if not known:
+                match = _FRAME.match(frame)
+                known = self._own_code.get((match.group(1), match.group(2)), []) if match else []
+            before = [one for one in known if one is not node and one.began <= node.began]
+            found += before[:1]
+        return found
+
+    def as_written(self, frame: str) -> str:
+        """A frame in transformed code at the line of the program that it comes from."""
+        match = _FILE.match(frame)
+        node = self._by_path.get(match.group(1)) if match else None
+        if match is None or node is None or node.function is None:
+            return frame
+        number = int(match.group().rpartition(":")[2].split(" ")[0])
+        line = dict(row[:2] for row in node.entry.get("line_map") or () if len(row) > 1).get(number)
+        if not line:
+            return frame
+        filename = str(node.function.get("filename") or "")
+        text = self._lines.get((filename, line), "").strip()
+        return "%s:%d in %s: %s" % (filename, line, node.called, text)
 
 
 def _connect_frames(nodes: Sequence[Node]) -> None:
-    """Tells each function in whose transformed code it was called.
+    """Tells each function in whose code it was called.
 
     After a break inside what a function calls, Python calls that, which is compiled by itself.
     """
-    by_path = {node.entry["path"]: node for node in nodes if node.entry.get("path")}
-    for node in nodes:
-        if node.callers or node.is_resume:
+    callers = _Callers(nodes)
+    for node in sorted(nodes, key=lambda node: node.began):
+        way = callers.of(node)
+        # a function that torch gave up runs as plain Python in the code of each of its callers
+        while len(way) > 1 and not way[0].entry.get("name") and way[0].parent is not way[1]:
+            del way[0]
+        if node.is_resume or node.callers:
+            node.parent = next((one for one in way if one in node.callers), None)
             continue
-        for frame in reversed(node.entry.get("user_stack") or ()):
-            match = _FILE.match(str(frame))
-            outer = by_path.get(match.group(1)) if match else None
-            if outer is not None and outer.function is not node.function:
+        for outer in way:
+            if outer.function is not node.function or outer.function is None:
+                node.parent = outer
                 node.called_inside(outer)
                 break
+    for node in nodes:
+        node.stack = [callers.as_written(frame) for frame in node.stack]
 
 
 def _code_name(entry: Document) -> Any:

@@ -629,6 +629,7 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
         if entry.get("name")
         else None
     )
+    shown_from = first_line if origin in ("file", "lines") else 0
     data = {
         "key": node.key,
         "id": entry.get("compile_id"),
@@ -637,13 +638,15 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
         "file": node.place[0],
         "line": node.place[1],
         "resumes": node.resumes_at,
-        "first": first_line if origin in ("file", "lines") else 0,
+        "first": shown_from,
         "number": node.number,
         "of": node.of,
         "siblings": [one.key for one in node.siblings],
         "failed": _failed(node),
         "graph": entry.get("graph_name"),
-        "callers": [one.key for one in node.callers[:_LINKS]]
+        "callers": [
+            one.key for one in sorted(node.callers, key=lambda one: one is not node.parent)[:_LINKS]
+        ]
         + ([node.outer.key] if node.outer else []),
         "calls": [
             [(one.function or {}).get("global_name"), one.key] for one in node.children[:_LINKS]
@@ -672,16 +675,14 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
         "texts": texts,
         "guards": guard_text,
         "guard_count": len(guards),
-        "source_lines": (data["first"], data["first"] + len(source.splitlines()))
-        if data["first"]
-        else (0, 0),
+        "source_lines": (shown_from, shown_from + len(source.splitlines()) if shown_from else 0),
         "own": "%d %d" % (known, len(pool.texts)),
         "full": full,
         "full_name": (node.function or {}).get("path"),
         "missing": _missing(entry),
         "stack": [
-            frame
-            for frame in entry.get("user_stack") or ()
+            re.sub(r": *$", "", frame)
+            for frame in node.stack
             if "/torch/_dynamo/" not in frame and "/torch/nn/modules/module.py" not in frame
         ],
     }

@@ -517,7 +517,7 @@ class DumpWriter:
         for entry in run.entries():
             self._write_artifacts(entry)
         renderer = Renderer(run)
-        called = {name for entry in run.entries() for name in entry.calls}
+        called = {name for entry in run.entries() for name in entry.called()}
         for function in run.functions:
             if function.is_resume and function.global_name in called:
                 continue

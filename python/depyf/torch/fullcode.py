@@ -723,6 +723,7 @@ class Renderer:
         for candidate in run.functions:
             if candidate.global_name is not None:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
+        self._given_up = {entry.resumes: entry.compile_id for entry in run.unattributed}
         for token in [token for token, known in _managers.items() if known.get() is None]:
             del _managers[token]
         for token in [
@@ -745,7 +746,7 @@ class Renderer:
             found.append(current)
             called: List[Function] = []
             for entry in current.entries:
-                for name in entry.calls:
+                for name in entry.called():
                     called.extend(self._by_name.get(name, ()))
             work.extend(reversed(called))
         return found
@@ -757,11 +758,15 @@ class Renderer:
         """
         prefix = "%d" % next(_tokens)
         functions = self.called_functions(function)
+        codes = {
+            name: entry.aliases.get(name, name)
+            for one in functions
+            for entry in one.entries
+            for name in entry.calls
+        }
         reached = {one.global_name for one in functions}
-        missing = sorted(
-            {name for one in functions for entry in one.entries for name in entry.calls}
-            - {name for name in reached if name}
-        )
+        given_up = sorted(name for name in codes if codes[name] in self._given_up)
+        missing = sorted(name for name in codes if codes[name] not in reached.union(self._given_up))
         head = [
             '"""What torch.compile made of %s (%s:%d), as Python.'
             % (_docstring(function.title), _docstring(function.filename), function.firstlineno),
@@ -782,6 +787,13 @@ class Renderer:
                 % ", ".join(missing)
             )
             head.append("")
+        for name in given_up:
+            head.append(
+                "# torch made no code for %s (compile %s): it runs as plain Python."
+                % (name, _comment(self._given_up[codes[name]]))
+            )
+        if given_up:
+            head.append("")
         names = _Names()
         sections = [_section(one, self._known, prefix, names) for one in functions]
         alive = [one for one in function.entries if one.guard_manager is not None]
@@ -795,6 +807,9 @@ class Renderer:
         ]
         for text, name in names.states.names.items():
             tail.append("%s = %s" % (name, _on_lines(text)))
+        for name in sorted(codes):
+            if codes[name] != name and codes[name] in reached:
+                tail.append("%s = %s  # the same code" % (name, codes[name]))
         where = function._globals_name or "__main__"
         token = "%s/%s" % (prefix, known[0].name) if known else ""
         if names.real:

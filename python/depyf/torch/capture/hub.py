@@ -42,6 +42,18 @@ def _raised(error: Exception) -> None:
     raise error
 
 
+def _with_all_frames(details: Any) -> Any:
+    """What torch tells of a compile that starts, with the callers that its stack may lack."""
+    stack = details.get("stack") if isinstance(details, dict) else None
+    if not isinstance(stack, list) or not all(isinstance(frame, dict) for frame in stack):
+        return details
+    frames = compat.calling_frames()
+    told = [(frame.get("name"), frame.get("line")) for frame in stack[:-1]]
+    if told != [(frame["name"], frame["line"]) for frame in frames[: len(told)]]:
+        return details
+    return dict(details, stack=frames + stack[-1:])
+
+
 class _TakeText(logging.Filter):
     """Takes the texts of a logger; those that somebody else listens to pass."""
 
@@ -321,6 +333,7 @@ class Hub:
                 with self._lock:
                     self._attach_artifacts()
                     self._watch_formatted()  # Dynamo is imported when it is first used
+                metadata = dict(metadata, **{kind: _with_all_frames(metadata.get(kind))})
             if not self._fusion_attached and compat.inductor_loaded():
                 self._attach_fusion()
             try:

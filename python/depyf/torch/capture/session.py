@@ -64,6 +64,8 @@ class Session(Records):
         self._functions: Dict[int, Function] = {}
         # name and file -> functions that are no resume functions
         self._whole: Dict[Tuple[str, str], List[Function]] = {}
+        self._given_up: Dict[int, Entry] = {}  # by the resume function's code, like _resume_names
+        # id of a resume function's code -> the code, the first global that holds it, and how
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
@@ -198,7 +200,17 @@ class Session(Records):
     def _name_unfinished(self, entry: Entry) -> None:
         """Names the function of a compile that made no code, which no bytecode hook was told of."""
         code = compat.frame_code()
-        if code is None or RESUME_CODE.match(code.co_name):
+        if code is None:
+            return
+        if RESUME_CODE.match(code.co_name):
+            whole, line = resumed(code.co_name)
+            outer = self._whole_of(code)
+            name = (outer.qualname if outer else "") or whole
+            entry.qualname = resumed_after(name, line or code.co_firstlineno)
+            known = self._resume_names.get(id(code))
+            if known is not None and known[0].get() is code:
+                entry.resumes = known[1]
+                self._given_up[id(code)] = entry
             return
         found = self._origin(code, compat.frame_globals())
         if found is not None:
@@ -222,19 +234,23 @@ class Session(Records):
                 function.qualname, function.module, function.through = found
             return
         # It goes on with a function that was compiled before, or that broke at once.
-        name = resumed(code.co_name)[0]
-        whole = self._whole.get((name, code.co_filename), [])
-        # Its first line is that of the break: the last function of the name that begins before.
-        before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
-        here = sorted(before, key=lambda known: -known.firstlineno)[:1]
-        outer = here[0].qualname if here else ""
-        if not here:  # the part in front of the break had nothing to compile
+        here = self._whole_of(code)
+        outer = here.qualname if here is not None else ""
+        if here is None:  # the part in front of the break had nothing to compile
             prefix = getattr(code, "co_qualname", "").rpartition("<locals>.")[2]
+            name = resumed(code.co_name)[0]
             outer = prefix[: -len(code.co_name)] + name if "." in prefix else ""
         if outer:
             function.qualname = outer
-        if here:
-            function.module, function.through = here[0].module, here[0].through
+        if here is not None:
+            function.module, function.through = here.module, here.through
+
+    def _whole_of(self, code: types.CodeType) -> Optional[Function]:
+        """The function, compiled before, with which a resume function goes on."""
+        whole = self._whole.get((resumed(code.co_name)[0], code.co_filename), [])
+        # Its first line is that of the break: the last function of the name that begins before.
+        before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
+        return max(before, key=lambda known: known.firstlineno, default=None)
 
     def _function(self, code: types.CodeType, scope: Optional[Dict[str, Any]] = None) -> Function:
         function = self._functions.get(id(code))
@@ -355,7 +371,16 @@ class Session(Records):
                     kind = "code" if resumed is installed else "function"
                     if getattr(installed, "__code__", resumed) is not resumed:
                         kind = "factory"
-                    self._resume_names[id(resumed)] = (LiveObject(resumed), name, kind)
+                    self._installed(entry, resumed, name, kind)
+
+    def _installed(self, entry: Entry, code: types.CodeType, name: str, kind: str) -> None:
+        """Notes that a global, which an entry calls, holds the code of a resume function."""
+        known = self._resume_names.get(id(code))
+        if known is None or known[0].get() is not code:
+            self._resume_names[id(code)] = (LiveObject(code), name, kind)
+            self._given_up.pop(id(code), None)  # that of a code that is gone
+        elif name != known[1]:
+            entry.aliases[name] = known[1]
 
     def _resume_notes(
         self, entry: Entry, function: Function, scope: Optional[Dict[str, Any]]
@@ -374,7 +399,11 @@ class Session(Records):
             part = Function(code.co_name, whole, through=function.through, is_resume=True)
             line = line or code.co_firstlineno
             file = "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
-            text = "%s is %s. Its code is in %s, once it was called."
+            text = "%s is %s. Its code is in %s, once torch has compiled it."
+            if id(code) in self._given_up:
+                text = "%s is %s. torch made no code for it: it runs as plain Python."
+                notes.append(depyf.legend.wrapped(shown(text % (name, resumed_after(whole, line)))))
+                continue
             if file in files:  # both go on after this line, on two ways
                 text += " README.md says in which of these."
             files.add(file)

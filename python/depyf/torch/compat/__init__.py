@@ -22,6 +22,7 @@ from depyf.torch.compat.compiles import (
     step_into,
 )
 from depyf.torch.compat.frames import (
+    calling_frames,
     find_innermost_function,
     frame_globals,
     frame_code,
@@ -123,6 +124,7 @@ __all__ = [
     "ask_for",
     "cache_entries",
     "caches_off",
+    "calling_frames",
     "current_compile",
     "details_of",
     "dispatch_keys",

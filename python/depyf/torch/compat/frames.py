@@ -1,5 +1,6 @@
 """What the frames of a running compile hold, to be asked inside a bytecode hook."""
 
+import linecache
 import sys
 import traceback
 import types
@@ -89,6 +90,33 @@ def frame_code() -> Optional[types.CodeType]:
     """
     found = _compiled_frame("code")
     return found if isinstance(found, types.CodeType) else None
+
+
+def calling_frames() -> List[Dict[str, Any]]:
+    """The frames that led to the compile that starts, outermost first, as torch's trace has them:
+    file, line, function and text of the line.
+
+    To be called while torch tells of the start. torch's own record counts the frames of its own
+    calls that it leaves out (log_dynamo_start in torch/_dynamo/convert_frame.py); where there are
+    fewer of them, as in 2.13, the callers nearest to the compiled function are missing in it.
+    """
+    found: List[Tuple[types.CodeType, int]] = []
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            found = []  # torch's own
+        else:
+            found.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    return [
+        {
+            "filename": code.co_filename,
+            "line": line,
+            "name": code.co_name,
+            "loc": linecache.getline(code.co_filename, line).strip(),
+        }
+        for code, line in reversed(found)
+    ]
 
 
 def find_innermost_function() -> Any:

@@ -1,0 +1,135 @@
+"""Who called what is told by the frames of each compile: in which entry's code, in which order."""
+
+import pytest
+
+import depyf
+from depyf.report import document, flow, overview
+
+torch = pytest.importorskip("torch")
+
+
+def tree_of(folder):
+    """(depth, key, title) of each compile, as the page's picture has them."""
+    nodes = overview.nodes_of([document.fit(document.load(str(folder)))])
+    roots, children = flow._forest(nodes)
+    rows, stack = [], [(root, 0) for root in reversed(roots)]
+    while stack:
+        node, depth = stack.pop()
+        rows.append((depth, node.called, node.key))
+        stack.extend((child, depth + 1) for child in reversed(children[node.key]))
+    return nodes, rows
+
+
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        return x.sin()
+
+
+class Outer(torch.nn.Module):
+    """torch gives it up: the break is inside a loop."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        for _ in range(2):
+            print("plain Python")
+            x = self.inner(x)
+        return x
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("callers")
+    torch._dynamo.reset()
+    model, part = Outer(), Inner()
+
+    def step(x):
+        y = model(x + 1)
+        print("between")
+        z = part(y)
+        print("after")
+        return z * 2
+
+    with depyf.prepare_debug(str(folder)):
+        compiled = torch.compile(step, backend="eager", dynamic=False)
+        for size in (3, 4):
+            compiled(torch.ones(size))
+    torch._dynamo.reset()
+    return folder
+
+
+def test_each_compile_stands_below_the_entry_whose_code_called_it(folder):
+    nodes, rows = tree_of(folder)
+    again = [key for _, _, key in rows if key.endswith("/1")]
+    if not again or not any(node.title == "Outer.forward" for node in nodes):
+        pytest.skip("this torch compiles the program in another way")
+    titles = [(depth, title.partition(", resumed")[0]) for depth, title, _ in rows]
+    half = len(rows) // 2
+    first, second = rows[: half + 1], rows[half + 1 :]
+    step = titles[0][1]
+    assert step.endswith("step")
+    assert titles[: half + 1] == [
+        (0, step),
+        (1, "Outer.forward"),
+        (2, "Inner.forward"),
+        (1, step),
+        (2, step),
+        (3, step),
+    ]
+    assert all(key.endswith("/0") for _, _, key in first)
+    assert all(key.endswith("/1") for _, _, key in second)
+    assert [depth for depth, _, _ in second] == [0, 1, 1, 2, 3]
+
+
+def test_the_stack_has_all_frames_at_lines_of_the_program(folder):
+    nodes, _ = tree_of(folder)
+    (inner,) = [one for one in nodes if one.title == "Inner.forward" and one.key.endswith("/0")]
+    names = [frame.partition(": ")[0].rpartition(" in ")[2] for frame in inner.stack]
+    own = [name for name in names if name in ("folder", "forward") or name.endswith("step")]
+    assert [name.rpartition(".")[2] for name in own] == ["folder", "step", "forward", "forward"]
+    assert not any("__transformed_code" in frame for frame in inner.stack)
+    assert any(frame.endswith("y = model(x + 1)") for frame in inner.stack)
+
+
+def test_resume_functions_that_torch_installs_again_are_the_same_code(folder):
+    (whole,) = folder.glob("full_code_for_*step_0.py")
+    text = whole.read_text()
+    names = {}
+    exec(compile(text.partition("# ---- what the code above uses")[0], whole.name, "exec"), names)
+    assert "not called" not in text
+    called = {
+        word.partition("(")[0]
+        for line in text.splitlines()
+        if line.lstrip().startswith("return __resume_at_")
+        for word in line.split()[1:2]
+    }
+    assert called
+    for name in called:
+        assert name in names or "\n%s = __resume_at_" % name in text
+
+
+def test_a_resume_function_without_code_runs_as_plain_python(tmp_path):
+    def given_up(x):
+        print("first")
+        for _ in range(2):
+            print("in a loop")
+            x = part(x)
+        return x
+
+    torch._dynamo.reset()
+    part = Inner()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(given_up, backend="eager")(torch.ones(3))
+    torch._dynamo.reset()
+    (whole,) = tmp_path.glob("full_code_for_*given_up_0.py")
+    nodes, rows = tree_of(tmp_path)
+    resumed = [title for _, title, _ in rows if "resumed after line" in title]
+    if not resumed:
+        pytest.skip("this torch compiles the program in another way")
+    assert "torch made no code for __resume_at_" in whole.read_text()
+    assert "not called" not in whole.read_text()
+    depths = {title: depth for depth, title, _ in rows}
+    assert depths["Inner.forward"] == depths[resumed[0]] + 1
+    assert resumed[0] in (tmp_path / "README.md").read_text()
