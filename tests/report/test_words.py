@@ -572,3 +572,24 @@ def test_nobody_passes_what_a_wrapper_of_a_library_hands_on(file, helped):
     nodes = overview.nodes_of([{"functions": [function], "unattributed": []}])
     assert bool(nodes[1].reasons[0]["help"]) == helped
     assert "was a tensor" in nodes[1].reasons[0]["words"]
+
+
+def test_a_recompile_for_a_tensor_names_the_line_because_of_which_it_is_guarded():
+    def guard(kind, source, comment):
+        return {"kind": kind, "source": source, "text": "", "expression": "", "comment": comment}
+
+    where = "# y = x + 1  # /home/me/model.py:4 in f"
+    guards = [
+        guard("TYPE_MATCH", "L['x']", "# other(x)  # /home/me/model.py:2 in f"),
+        guard("TENSOR_MATCH", "L['y']", "# y + 1  # /home/me/model.py:3 in f"),
+        guard("TENSOR_MATCH", "L['x']", where),
+    ]
+    failed = "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4"
+    entries = [
+        {"compile_id": "0/0", "name": "a", "guards": guards},
+        {"compile_id": "0/1", "name": "b", "reasons": [failed]},
+    ]
+    function = {"name": "f", "filename": "/home/me/model.py", "firstlineno": 1, "entries": entries}
+    (reason,) = overview.nodes_of([{"functions": [function]}])[1].reasons
+    assert (reason["file"], reason["line"]) == ("/home/me/model.py", 4)
+    assert reason["source"] == "y = x + 1"

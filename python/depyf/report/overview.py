@@ -153,6 +153,10 @@ def _state_guard(entry: Document) -> str:
     return ""
 
 
+_OF_TENSOR = re.compile(r"tensor '(.+?)' ")
+_COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
+
+
 class Node:
     """One compile with its place in the run."""
 
@@ -208,6 +212,7 @@ class Node:
             for reason in self.entry.get("reasons") or ()
         ]
         for reason in found:
+            self._place_of_tensor(reason)
             words.place_reason(reason, self._stacks_of(reason["tried"]))
             _fill_after(reason, self.entry, str((self.function or {}).get("source") or ""))
             if reason["kind"] == "global state":
@@ -238,6 +243,18 @@ class Node:
         stacks += [stack_lines(one.get("user_stack"), {}) for one in tried.get("symbols") or ()]
         stacks += [one["user_stack"] for one in tried.get("guards") or () if one.get("user_stack")]
         return stacks
+
+    def _place_of_tensor(self, reason: words.Said) -> None:
+        """The line because of which a tensor is guarded; torch's reason for one names none."""
+        match = _OF_TENSOR.match(reason["failed"])
+        tried = self._tried(reason["tried"]) if match and not reason["line"] else None
+        for guard in (tried or {}).get("guards") or ():
+            if guard.get("kind") != "TENSOR_MATCH" or not match:
+                continue
+            made = _COMMENT.match(str(guard.get("comment") or ""))
+            if made and words.short(str(guard.get("source") or "")) == match.group(1):
+                reason.update(file=made["file"], line=int(made["line"]), source=made["code"])
+                break
 
     def _compare_states(self, reason: words.Said) -> None:
         tried = self._tried(reason["tried"])
