@@ -393,8 +393,9 @@ class Verifier {
     }
     out.kind = VerdictKind::Equivalent;
     out.detail =
-        "ignored: functions that are rebuilt from their bytes have one frame more, and "
-        "constants of their own at each call";
+        "ignored: functions that are rebuilt from their bytes run one frame deeper, so that "
+        "recursion meets its limit at half the depth, and have another __code__ and constants "
+        "of their own at each call";
     // The statement around the bytes has a name of its own where no source can hold the code's.
     if (canon_.str(kA, a_[x].name) != canon_.str(kB, b_[y].name) ||
         canon_.str(kA, a_[x].qualname) != canon_.str(kB, b_[y].qualname))
