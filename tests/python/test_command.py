@@ -342,7 +342,7 @@ def test_a_function_that_is_not_proven_takes_another_form(tmp_path, refuses):
     text = (out / "two.py").read_text()
     assert "def g(x):\n    return x + 1\n" in text and "return 'plain'" not in text
     assert "the plain form was not proven" in done.stderr and "1 proven" in done.stderr
-    assert "two.pyc: f (L6)" in done.stderr and "one frame more" in done.stderr
+    assert "two.pyc: f (L6)" in done.stderr and "one frame deeper" in done.stderr
     namespace = {}
     exec(compile(text, "two.py", "exec"), namespace)
     assert namespace["f"](1) == "plain"
