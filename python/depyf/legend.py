@@ -1,5 +1,6 @@
 """Comment lines around a decompiled source: what its names and placeholders stand for."""
 
+import sys
 import textwrap
 import types
 from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple
@@ -37,6 +38,10 @@ def _legend_of_constants(source: str, constants: Mapping[str, Any]) -> str:
     return _rows_of_legend(source, title, shown)
 
 
+def _torch() -> Any:
+    return sys.modules.get("torch", types)  # depyf.legend works without it
+
+
 def _brief(value: Any) -> str:
     """A description that runs none of the object's own code."""
     kind = type(value)
@@ -51,6 +56,8 @@ def _brief(value: Any) -> str:
         text = repr(value)
     elif kind in (tuple, list, dict, set, frozenset):
         text = "of length %d" % len(value)
+    elif any(kind is vars(_torch()).get(name) for name in ("device", "dtype", "layout")):
+        text = str(value)
     return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
 
 

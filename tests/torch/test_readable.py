@@ -254,3 +254,11 @@ def test_a_function_that_rebinds_a_free_variable_has_no_wide_line(tmp_path):
     assert count_of_all_the_calls_so_far == 1 and all(one.replaced for one in run.entries())
     assert any("__depyf_factory__" in one.source for one in run.entries())
     assert not [row for one in run.entries() for row in one.source.splitlines() if len(row) > 100]
+
+
+def test_what_the_bytecode_holds_of_torch_is_told_by_its_value():
+    from depyf.legend import legend
+
+    held = {"__const_0__": torch.device("cpu"), "__const_1__": torch.float16}
+    told = legend("f(__const_0__, __const_1__)", held, {})
+    assert "__const_0__: device cpu" in told and "__const_1__: dtype torch.float16" in told
