@@ -708,10 +708,7 @@ def _purpose(function: Function, count: int) -> str:
     entries = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
     )
-    return (
-        "Does what torch's frame evaluation does: tries %s, and runs the original when none fits."
-        % entries
-    )
+    return "As torch does: tries %s, and runs the original when none fits." % entries
 
 
 class Renderer:
@@ -772,11 +769,12 @@ class Renderer:
             % (_docstring(function.title), _docstring(function.filename), function.firstlineno),
             "",
             "Each function below is what torch's frame evaluation, written in C, does at a call: "
-            "it tries the compiled entries in",
-            "order and runs the first whose guards hold. torch moves the entry it used to the "
-            "front; the order here is that of",
-            "the moment when this file was written. L and G in a guard are the frame's locals and "
-            "its module's globals.",
+            "it tries",
+            "the compiled entries in order and runs the first whose guards hold. torch moves the "
+            "entry that",
+            "it used to the front; the order here is that of the moment when this file was "
+            "written. L and G",
+            "in a guard are the frame's locals and its module's globals.",
             '"""',
             "from __future__ import annotations",
             "",
