@@ -262,7 +262,8 @@ def _failure_words(entry: Document) -> str:
     metrics = entry.get("metrics") or {}
     name = entry.get("qualname") or metrics.get("co_name")
     name = "%s: " % name if name else ""
-    return normal("%s%s (%s)" % (name, said["why"].replace("`", ""), said["what"]))
+    what = "" if said["what"] in said["why"] else " (%s)" % said["what"]
+    return normal(name + said["why"].replace("`", "") + what)
 
 
 def _function_name(function: Document) -> str:

@@ -294,6 +294,8 @@ class Entry:
     )  # line of `source` -> line of the original's file
     user_stack: List[str] = field(default_factory=list)
     failure: Optional[str] = None
+    failure_operation: str = ""  # of a graph, at which the exception was raised
+    failure_stack: List[str] = field(default_factory=list)  # the lines that it is from
     invalidated: bool = False
     finished: bool = False
     hooked: bool = False
@@ -398,6 +400,8 @@ class Entry:
             "replaced_by": self.replaced_by,
             "invalidated": self.invalidated,
             "failure": self.failure,
+            "failure_operation": self.failure_operation,
+            "failure_stack": self.failure_stack,
             "calls": self.calls,
             "aliases": self.aliases,
             "resumes": self.resumes,

@@ -309,12 +309,14 @@ def _plain(text: str) -> str:
 
 def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
     """One line for one of what `overview.causes` gives, and what helps against it."""
+    from depyf.report.words import outcome
+
     found = cause.get("reason") or cause.get("break") or cause["failure"]
     words = found["words"] if cause["kind"] == "recompile" else found["why"]
     kind, where = "graph break", (found["file"], found["line"])
     if cause["kind"] != "break":
         kind, where = (
-            ("recompile" if cause["kind"] == "recompile" else "not compiled"),
+            ("recompile" if cause["kind"] == "recompile" else outcome(found)),
             cause["nodes"][0].place,
         )
     if cause["kind"] == "failure" and found["line"]:

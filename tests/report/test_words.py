@@ -593,3 +593,66 @@ def test_a_recompile_for_a_tensor_names_the_line_because_of_which_it_is_guarded(
     (reason,) = overview.nodes_of([{"functions": [function]}])[1].reasons
     assert (reason["file"], reason["line"]) == ("/home/me/model.py", 4)
     assert reason["source"] == "y = x + 1"
+
+
+INDUCTOR = "InductorError: TypeError: cannot determine truth value of Relational: 32*s58 < 32"
+
+
+def failed_entry(**more):
+    cache = [{"cache": "fx_graph_cache", "result": "miss"}]
+    metrics = {"duration_us": 9e6, "aot_autograd_cumulative_compile_time_us": 8e6}
+    metrics["inductor_cumulative_compile_time_us"] = 3e6
+    metrics["config_suppress_errors"] = False
+    found = {"compile_id": "0/0", "failure": INDUCTOR, "metrics": metrics, "cache": cache}
+    return dict(found, **more)
+
+
+def test_what_a_failed_compile_took_is_in_no_cache():
+    nodes = overview.nodes_of([{"unattributed": [failed_entry()]}])
+    assert overview.avoidable(nodes) == []
+    nodes = overview.nodes_of([{"unattributed": [failed_entry(failure="")]}])
+    assert [row["seconds"] for row in overview.avoidable(nodes)] == [8.0]
+
+
+@pytest.mark.parametrize(
+    "text, metrics, raised",
+    [
+        (INDUCTOR, {"config_suppress_errors": False}, True),
+        (INDUCTOR, {"config_suppress_errors": True}, False),
+        (INDUCTOR, {}, False),  # torch does not tell
+        ("KeyboardInterrupt: the compile was interrupted", {}, True),
+        ("Unsupported: Tensor.item call\n  Explanation: No.", {}, True),
+        ("Unsupported: Dynamo recompile limit exceeded", {"config_suppress_errors": False}, False),
+        ("UserError: no", {"config_suppress_errors": False}, False),
+    ],
+)
+def test_an_exception_that_went_to_the_program_is_said_to(text, metrics, raised):
+    found = words.of_failure(text, metrics=metrics)
+    assert found["raised"] is raised
+    assert ("to the program" in found["then"]) == (raised and "interrupted" not in text)
+
+
+def test_a_failure_names_the_operation_and_the_line_that_torch_was_at():
+    stack = [
+        '  File "/a/net.py", line 53, in forward',
+        "    h1 = self.d1(h0, emb)",
+        '  File "/x/site-packages/torch/nn/modules/normalization.py", line 334, in forward',
+        "    return F.group_norm(input, self.num_groups)",
+    ]
+    at = {"failure_operation": "aten.view.default", "failure_stack": stack}
+    (node,) = overview.nodes_of([{"unattributed": [failed_entry(**at)]}])
+    assert "`aten.view.default`" in node.failure["why"]
+    assert node.failure["line"] == 334 and node.failure["source"].startswith("return F.group_norm")
+    assert node.failure["caller"] == ("/a/net.py", 53, "h1 = self.d1(h0, emb)")
+
+
+def test_a_failure_of_inductor_tells_the_place_in_its_text():
+    text = (
+        "InductorError: LoweringException: TypeError: no\n  target: aten.cumsum.default\n  args[0]: x\n"
+        "Found from : \n"
+        '   File "/a/b.py", line 12, in outer\n    return inner(z) - 4\n           ^^^^^^^^\n'
+        '  File "/a/b.py", line 9, in inner\n    return torch.cumsum(y, 0)\n           ^^^^\n'
+    )
+    found = words.of_failure(text)
+    assert (found["file"], found["line"]) == ("/a/b.py", 9) and "aten.cumsum" in found["why"]
+    assert found["source"] == "return torch.cumsum(y, 0)"

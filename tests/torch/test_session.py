@@ -395,6 +395,34 @@ def test_a_failing_backend_is_the_users_exception(tmp_path):
     assert [name for name in os.listdir(str(tmp_path / "dump")) if ".Captured_Graph." in name]
 
 
+def test_a_failure_names_the_operation_of_the_graph_and_its_line(tmp_path):
+    class Picky(torch.fx.Interpreter):
+        def run_node(self, n):
+            if "relu" in str(n.target):
+                raise TypeError("not this one")
+            return super().run_node(n)
+
+    def backend(module, inputs):
+        Picky(module).run(*inputs)
+        return module
+
+    def activated(x):
+        y = double(x)
+        return torch.relu(y)
+
+    with pytest.raises(Exception), depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(activated, backend=backend)(torch.ones(3))
+    (entry,) = run.unattributed
+    assert entry.failure_operation == "torch.relu"
+    assert any("return torch.relu(y)" in line for line in entry.failure_stack)
+    page = (tmp_path / "index.html").read_text()
+    assert "ended the call" in page and "not compiled</a>" not in page
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(suppress_errors=True), depyf.capture() as run:
+        assert torch.compile(activated, backend=backend)(torch.ones(3)).sum() == 6
+    assert run.unattributed[0].failure_operation == "torch.relu"
+
+
 def test_explain_call_returns_the_run_and_the_result():
     run = depyf.explain_call(broken, torch.ones(3))
     assert torch.equal(run.result, broken(torch.ones(3)))

@@ -144,6 +144,8 @@ _ENTRY = {
     "replaced_by": "",
     "invalidated": False,
     "failure": "",
+    "failure_operation": "",
+    "failure_stack": [""],
     "original_bytecode": "",
     "transformed_bytecode": "",
     "calls": [""],

@@ -9,6 +9,7 @@ have: 160 functions that break in the same way are one picture and 160 links.
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from depyf.model import resumed_after
+from depyf.report import words
 from depyf.report.overview import Node
 
 #: key -> nodes below; key -> number of its form; node, depth and count of one row
@@ -216,7 +217,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     if node.failure:
         row.append(
             {
-                "label": "✕ not compiled",
+                "label": "✕ " + words.outcome(node.failure),
                 "kind": "failure",
                 "link": link + "/why",
                 "title": node.failure["why"],

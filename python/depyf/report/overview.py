@@ -193,9 +193,12 @@ class Node:
             -1:
         ]  # the break that torch gave up at
         self.cuts = [one for one in self.breaks if one not in fatal]
-        self.failure = words.of_failure(failure, fatal) if failure else None
+        metrics = entry.get("metrics") or {}
+        self.failure: Optional[words.Said] = None
+        if failure:
+            at = entry.get("failure_operation") or "", entry.get("failure_stack") or ()
+            self.failure = words.of_failure(failure, fatal, metrics, *at)
         if self.failure and not self.failure["line"]:
-            metrics = entry.get("metrics") or {}
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
         self.reasons = self._reasons(
@@ -760,6 +763,8 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
 
     graphs: Set[str] = set()
     for node in nodes:
+        if node.failure:
+            continue  # it left nothing, in no cache either; all of its time stands at the failure
         entry, metrics = node.entry, node.entry.get("metrics") or {}
         restarts = metrics.get("restart_reasons")
         if isinstance(restarts, list) and restarts:

@@ -16,7 +16,7 @@ from depyf.report import collectives, flow, graphs, overview, runtime
 from depyf.report.base import MARK, ReportError
 from depyf.report.overview import Node
 from depyf.report.texts import Pool, packed, visible
-from depyf.report.words import short
+from depyf.report.words import outcome, short
 from depyf.schema import Document
 from depyf.trace.guard_text import state_in_words, state_of, tensor_in_words
 
@@ -115,6 +115,7 @@ def _template() -> Any:
         first_script=Markup(FIRST),
         policy=policy,
         icon=_icon(),
+        outcome=outcome,
         mark=Markup(MARK),
     )
     try:

@@ -973,19 +973,74 @@ def is_limit(failure: object) -> bool:
     return isinstance(failure, str) and bool(_LIMIT.search(failure.split("\n", 1)[0]))
 
 
-def of_failure(text: str, breaks: Sequence[Said] = ()) -> Said:
+#: exceptions after which torch runs the function as plain Python, whatever is set
+_SOFT = re.compile(r"^(Unsupported|UserError|SkipFrame|\w*Restart\w*|RecompileLimitExceeded)\b")
+_INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
+#: where Inductor's text of an operation that it could not lower names it, and the lines it is from
+_TARGET = re.compile(r"^\s*target: (\S+)", re.MULTILINE)
+_FOUND_FROM = re.compile(r"^\s*Found from : *$", re.MULTILINE)
+
+
+def of_failure(
+    text: str,
+    breaks: Sequence[Said] = (),
+    metrics: Optional[Mapping[str, Any]] = None,
+    operation: str = "",
+    stack: Sequence[str] = (),
+) -> Said:
     """A compile that failed.
 
     Args:
         text: torch's text of the failure.
         breaks: what `of_break` says of the graph break at which torch gave up, if it was one.
+        metrics: torch's of that compile.
+        operation: of a graph, at which the exception was raised, where that is known.
+        stack: the lines that it is from, as a traceback has them.
     Returns:
-        The same as `of_break`.
+        The same as `of_break`, and `raised`: whether the exception went to the program, as far as
+        torch tells.
     """
     if breaks:
-        return dict(breaks[-1], then=breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:])
+        then = breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:]
+        return dict(breaks[-1], then=then, raised=False)
+    target = _TARGET.search(text)
+    told = _FOUND_FROM.split(text)
+    found = _words_of_failure(text, operation or (target.group(1) if target else ""))
+    _place_failure(found, list(stack) or (told[-1].splitlines() if len(told) > 1 else []))
+    fullgraph = "to the program" in found["then"]
+    suppressed = (metrics or {}).get("config_suppress_errors")
+    hard = suppressed is False and not _SOFT.match(text) and found["row"] != "limit"
+    found["raised"] = text.startswith(_INTERRUPTS) or fullgraph or hard
+    if hard and not found["then"]:
+        found["then"] = "torch raised the exception to the program, and it ended the call."
+    return found
+
+
+def outcome(failure: Said) -> str:
+    """What a failed compile came to, for a label: the function ran as plain Python, or not at
+    all.
+    """
+    return "exception ended the call" if failure["raised"] else "not compiled"
+
+
+def _place_failure(found: Said, stack: Sequence[str]) -> None:
+    """Names the line that the operation at which a compile failed is from.
+
+    It is told to no row of the advice, which is for lines at which a graph breaks.
+    """
+    frames = [frame for frame in map(_FRAME.match, stack) if frame is not None]
+    if not frames:
+        return
+    filename = str(frames[-1].group("file") or frames[-1].group("path"))
+    line = int(frames[-1].group("line") or frames[-1].group("number"))
+    caller, via = _way_to(filename, line, list(stack))
+    source = _last_code(stack)
+    found.update(file=filename, line=line, source=source, caller=caller, via=via)
+
+
+def _words_of_failure(text: str, operation: str) -> Said:
     lines = text.splitlines()
-    if text.startswith(("KeyboardInterrupt", "SystemExit")):
+    if text.startswith(_INTERRUPTS):
         found = of_break({"reason": lines[0].partition(":")[0], "text": text})
         found["why"] = "The compile was interrupted; torch did not fail."
         return found
@@ -993,7 +1048,8 @@ def of_failure(text: str, breaks: Sequence[Said] = ()) -> Said:
     if backend:
         name, raised = backend.groups()
         found = of_break({"reason": "BackendCompilerFailed", "text": text})
-        found["why"] = "The backend `%s` raised `%s`." % (name, raised)
+        at = " at the operation `%s`" % operation if operation else ""
+        found["why"] = "The backend `%s` raised `%s`%s." % (name, raised, at)
         return found
     said = {
         "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
@@ -1009,7 +1065,11 @@ def of_failure(text: str, breaks: Sequence[Said] = ()) -> Said:
     }
     found = of_break(said)
     if found["why"] == said["reason"]:
-        found["why"] = "torch could not compile this: `%s`." % (lines[0] if lines else "unknown")
+        what = "`%s`" % operation if operation else "this"
+        found["why"] = "torch could not compile %s: `%s`." % (
+            what,
+            lines[0] if lines else "unknown",
+        )
     elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
         found["then"] = (
             "torch raised this to the program instead of cutting the graph, as it does with "

@@ -82,6 +82,12 @@ def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict
     }
 
 
+def operation(node: Any) -> Tuple[str, List[str]]:
+    """The target of a node, and the lines of the stack that it is from."""
+    stack = node.meta.get("stack_trace")
+    return _target(node), stack.splitlines() if isinstance(stack, str) else []
+
+
 def _kind(node: Any) -> str:
     if node.op == "placeholder" and HELD.search(str(node.target)):
         return PARAMETER

@@ -99,6 +99,12 @@ class Records:
         """Nodes and edges of a graph that is being traced, where the graph itself is there."""
         return {}
 
+    def failing_operation(self) -> Tuple[str, List[str]]:
+        """The operation of a graph at which the exception that is passing was raised, and the
+        stack of its line; "" and [] where that is not known.
+        """
+        return "", []
+
     def has_room(self, context: Any, compile_id: str) -> bool:
         """Whether more of this compile is taken."""
         return True
@@ -287,6 +293,7 @@ class Records:
             entry.replaced = False  # torch has installed nothing, neither its code nor depyf's
         if failure:
             entry.failure = "%s: %s" % (failure, record.details.get("fail_reason") or "")
+            entry.failure_operation, entry.failure_stack = self.failing_operation()
         elif not record.details.get("has_guarded_code"):
             # torch tells of exceptions alone; it writes its figures while this one passes
             raised = sys.exc_info()[1]

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 import time
 import types
 from traceback import format_exception
@@ -24,7 +25,7 @@ from depyf.torch.codes import (
     signature_of,
     source_of,
 )
-from depyf.torch.graph_structure import captured_inputs, structure
+from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, origin_of
 from depyf.trace.breaks import parse_break
 from depyf.trace.guard_text import guards_of_tree_text, make_guard, name_whole_paths
@@ -147,6 +148,15 @@ class Session(Records):
             elif node.backward and node.sequence in entry.sequences:
                 found[node.name] = entry.sequences[node.sequence]
         return found
+
+    def failing_operation(self) -> Tuple[str, List[str]]:
+        """The operation at which the exception that is passing was raised, and its stack."""
+        try:
+            node = compat.failing_node(sys.exc_info()[1])
+            return ("", []) if node is None else operation(node)
+        except Exception as error:
+            compat.note_unavailable("failing operation", "%s: %s" % (type(error).__name__, error))
+            return "", []
 
     def structure(self, entry: Entry, name: str) -> Dict[str, Any]:
         """Nodes and edges of the graph that is being traced under `name`; empty without it."""

@@ -35,6 +35,7 @@ from depyf.torch.compat.frames import (
 )
 from depyf.torch.compat.graphs import (
     TracedNode,
+    failing_node,
     origin_of,
     readable_graph,
     readable_source,
@@ -119,6 +120,7 @@ __all__ = [
     "Schedule",
     "TRACE_LOGGER",
     "TracedNode",
+    "failing_node",
     "add_trace_handler",
     "artifact_loggers",
     "ask_for",

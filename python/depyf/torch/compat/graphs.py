@@ -17,6 +17,26 @@ class TracedNode(NamedTuple):
     backward: bool  # made for the gradient of the operation with that number
 
 
+def failing_node(error: Optional[BaseException]) -> Any:
+    """The node of a graph at which an exception was raised while the graph was walked, as
+    AOTAutograd and inductor do; None where there was none.
+    """
+    import torch.fx
+
+    found, seen = None, 0
+    while error is not None and found is None and seen < 8:
+        traced = error.__traceback__
+        while traced is not None:
+            code = traced.tb_frame.f_code
+            if code.co_name == "run_node" and code.co_argcount == 2:
+                itself, node = (traced.tb_frame.f_locals.get(one) for one in code.co_varnames[:2])
+                if isinstance(itself, torch.fx.Interpreter) and isinstance(node, torch.fx.Node):
+                    found = node
+            traced = traced.tb_next
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return found
+
+
 def sources_of(node: Any) -> Tuple[str, ...]:
     """The names of the nodes that torch made a node of, as it lists them: as objects, up to 2.5 as
     pairs.
