@@ -301,3 +301,31 @@ def test_guards_on_identity_are_told_in_words(screen, tmp_path, text, said):
     shown = screen.open(written(tmp_path, run), "compile/0/0/guards")
     assert shown.locator(".guards tbody tr").count() == 1
     assert shown.locator(".guards .g-words").all_inner_texts() == ([said] if said else [])
+
+
+def test_a_break_in_another_file_than_the_function_names_it():
+    away = {"reason": "Call to f", "location": "/x/torch/optim/optimizer.py:79"}
+    near = {"reason": "Call to g", "location": "/a/b.py:5"}
+    function = {"name": "step", "filename": "/a/b.py", "firstlineno": 3}
+    run = document.fit(
+        {"functions": [dict(function, entries=[entry(0, 1.0, breaks=[away, near])])]}
+    )
+    (picture,) = flow.draw(overview.nodes_of([run]))
+    labels = [box["label"] for box in picture["rows"][0]["boxes"] if box["kind"] == "break"]
+    assert labels == ["✂ optimizer.py:79: Call to f", "✂ line 5: Call to g"]
+
+
+def test_a_recompile_names_the_line_whose_code_it_shows(tmp_path):
+    value = "0/0: self.reduce == 'mean'    # out = x.sum(self.reduce)  # a/b.py:37 in forward"
+    shape = "1/0: 2 <= x.stride()[0]  # return F.embedding(  # nn/sparse.py:189 in forward"
+    functions = [
+        dict(name="f%d" % number, filename="/a/b.py", firstlineno=29, entries=[first, again])
+        for number, reason in enumerate((value, shape))
+        for first in [entry(number, 1.0)]
+        for again in [dict(entry(number, 1.0, compile_id="%d/1" % number), reasons=[reason])]
+    ]
+    text = page.render([document.fit({"functions": functions})], str(tmp_path))
+    assert 'b.py:29, guarded at b.py:37</span> <code class="line">out = x.sum(self.reduce)<' in text
+    head = text.split('class="where" href="#compile/1/1/why"')[1].split("</div>")[0]
+    assert "embedding" not in head and "b.py:29" in head
+    assert "sparse.py:189: <code>return F.embedding(</code>" in text

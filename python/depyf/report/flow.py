@@ -6,6 +6,7 @@ break that leads to them. A run of many compiles has a picture for each form tha
 have: 160 functions that break in the same way are one picture and 160 links.
 """
 
+import os
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from depyf.model import resumed_after
@@ -241,6 +242,8 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             )
     for graph_break in node.breaks[:2]:
         line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
+        if line and os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0]):
+            line = "%s:%d: " % (os.path.basename(graph_break["file"]), graph_break["line"])
         row.append(
             {
                 "label": "✂ %s%s" % (line, _clip(graph_break["what"], 60)),
