@@ -60,6 +60,17 @@ def test_pointing_at_a_source_line_lights_what_it_became(screen, dumps):
     assert page.locator(".ln.lit").count() == 0
 
 
+def test_the_name_of_a_text_ends_before_the_arrow_of_its_choice(screen, dumps):
+    page = screen.open(dumps / "toy" / "index.html", "compile/0/0/code/AFTER_POST_GRAD")
+    page.set_viewport_size({"width": 900, "height": 700})
+    choice = page.locator(".pane select").nth(2)
+    choice.select_option("AFTER_POST_GRAD")
+    choice = page.locator(".pane select").nth(2)
+    assert choice.get_attribute("title") == "Graph: after post-grad passes"
+    assert choice.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
+    screen.picture("choice")
+
+
 def test_a_click_on_a_kernel_shows_what_it_lights_also_where_that_is_closed(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0/code/kernel")
     inside = """(pane, words) => [...pane.querySelectorAll('.ln')].filter((line) => {

@@ -325,6 +325,7 @@ export function paneBox(
     else state.panes.push(pane);
     const select: HTMLSelectElement = make("select", {
       "aria-label": "What this pane shows",
+      title: text.title,
       onchange: () => {
         picked(select.value);
         build(select.value);

@@ -10,6 +10,8 @@ export interface Box {
   title: string;
   /** What stands below the title: names, shapes, parameters. */
   lines: string[];
+  /** Title and lines where some of them are cut or left out; else empty. */
+  whole: string[];
   nodes: GraphNode[];
   x: number;
   y: number;
@@ -41,6 +43,8 @@ interface Part {
   nodes: GraphNode[];
   /** How many names of the module's path are the same in all of it. */
   depth: number;
+  /** Which of several parts of one title it is in, for its own parts too; "" where there is one. */
+  which: string;
 }
 
 /** Boxes that are drawn at first; that may be drawn at once; parts that one fold may open into; lines in a box. */
@@ -71,6 +75,35 @@ const pathOf = (node: GraphNode, depth: number): string =>
 const placeOf = (node: GraphNode): string =>
   node.place ? node.place.file.split("/").pop() + ":" + node.place.line : "";
 
+/** The lines of a module's own code that a run of it is from. */
+function linesOf(nodes: GraphNode[]): string {
+  const lines = nodes.flatMap((node) => (node.place ? [node.place.line] : []));
+  const [first, last] = [Math.min(...lines), Math.max(...lines)];
+  if (!lines.length) return ": " + operator(nodes[0].target);
+  return first === last ? ", line " + first : ", lines " + first + " to " + last;
+}
+
+/** What a run at a depth of modules is called: a module's own operations are not the module. */
+function titleOf(nodes: GraphNode[], depth: number): string {
+  const path = pathOf(nodes[0], depth);
+  const isOwn = path.split(".").length < depth;
+  return path ? path + (isOwn ? linesOf(nodes) : "") : placeOf(nodes[0]) || nodes[0].name;
+}
+
+/** Parts with which of the parts of the same title each is. */
+function told(parts: Part[], which: string): Part[] {
+  const counts = new Map<string, number>();
+  const seen = new Map<string, number>();
+  for (const { title } of parts) counts.set(title, (counts.get(title) ?? 0) + 1);
+  return parts.map((part) => {
+    const count = counts.get(part.title) ?? 1;
+    const at = (seen.get(part.title) ?? 0) + 1;
+    seen.set(part.title, at);
+    const own = count > 1 ? which + " (" + at + " of " + count + ")" : which;
+    return { ...part, title: part.title + own, which: own };
+  });
+}
+
 /** What a fold opens into: parts by module, else by source line, else its nodes; many of them are joined again. */
 export function split(part: Part): Part[] {
   const deepest = part.nodes.reduce(
@@ -84,15 +117,22 @@ export function split(part: Part): Part[] {
     found = runs(part.nodes, (node) => pathOf(node, depth));
   }
   let parts = found.map((nodes) => ({
-    title: pathOf(nodes[0], depth) || placeOf(nodes[0]) || nodes[0].name,
+    title: titleOf(nodes, depth),
     nodes,
     depth,
+    which: "",
   }));
   if (found.length === 1) {
     found = runs(part.nodes, placeOf);
     if (found.length === 1) found = part.nodes.map((node) => [node]);
-    parts = found.map((nodes) => ({ title: placeOf(nodes[0]) || nodes[0].name, nodes, depth }));
+    parts = found.map((nodes) => ({
+      title: placeOf(nodes[0]) || nodes[0].name,
+      nodes,
+      depth,
+      which: "",
+    }));
   }
+  parts = told(parts, part.which);
   if (parts.length <= FEW) return parts;
   const step = Math.ceil(parts.length / PARTS);
   const joined: Part[] = [];
@@ -104,9 +144,23 @@ export function split(part: Part): Part[] {
       title: first === last ? first : first + " … " + last,
       nodes: together.flatMap((one) => one.nodes),
       depth: part.depth,
+      which: part.which,
     });
   }
   return joined;
+}
+
+/** The names of the modules right inside a part. */
+const insideOf = (part: Part): Set<string> =>
+  new Set(part.nodes.map((node) => node.module.split(".")[part.depth] ?? "").filter(Boolean));
+
+const targetsOf = (part: Part): string => part.nodes.map((node) => node.target).join();
+
+/** Whether two parts look as modules of one class: all modules that one is made of are in the other, or else both do the same. */
+function areAlike(one: Part, other: Part): boolean {
+  const [fewer, more] = [insideOf(one), insideOf(other)].sort((a, b) => a.size - b.size);
+  if (!more.size) return targetsOf(one) === targetsOf(other);
+  return fewer.size > 0 && [...fewer].every((name) => more.has(name));
 }
 
 /** The parts of a graph that are drawn: few at first, and what was opened. */
@@ -117,17 +171,21 @@ function choose(
 ): { parts: Part[]; full: boolean } {
   if (all || ops.length <= FEW)
     return {
-      parts: ops.map((node) => ({ title: node.name, nodes: [node], depth: 0 })),
+      parts: ops.map((node) => ({ title: node.name, nodes: [node], depth: 0, which: "" })),
       full: false,
     };
-  let parts = split({ title: "", nodes: ops, depth: 0 });
+  let parts = split({ title: "", nodes: ops, depth: 0, which: "" });
   while (parts.length < FEW / 2) {
     const largest = parts.reduce((one, other) =>
       other.nodes.length > one.nodes.length ? other : one,
     );
-    const inside = largest.nodes.length > 1 ? split(largest) : [];
-    if (!inside.length || parts.length + inside.length - 1 > FEW) break;
-    parts = parts.flatMap((one) => (one === largest ? inside : [one]));
+    if (largest.nodes.length === 1) break;
+    // layers of one class are all boxes, or all opened
+    const opened = parts.flatMap((one) =>
+      one === largest || (one.nodes.length > 1 && areAlike(one, largest)) ? split(one) : [one],
+    );
+    if (opened.length > FEW) break;
+    parts = opened;
   }
   let full = false;
   const shown: Part[] = [];
@@ -141,11 +199,13 @@ function choose(
   return { parts: shown, full };
 }
 
+/** Names that begin alike differ at their ends: what is too long is cut in its middle. */
+const isLong = (text: string): boolean => text.length > WIDEST;
 const clip = (text: string): string =>
-  text.length > WIDEST ? text.slice(0, WIDEST - 1) + "…" : text;
-/** What a parameter is called: `L_self_modules_layers_0_parameters_weight_` is `layers.0.weight`. */
+  isLong(text) ? text.slice(0, WIDEST / 2 - 1) + "…" + text.slice(text.length - WIDEST / 2) : text;
+/** What a parameter is called: `L_self_modules_layers_0_parameters_weight_` is `layers.0.weight`; `G`, a global. */
 export function heldName(target: string): string {
-  const match = /^[lL]_\w+?_((?:dict_)?modules_.+?_)?(?:parameters|buffers)_(.+?)_?$/.exec(target);
+  const match = /^[lLG]_\w+?_((?:dict_)?modules_.+?_)?(?:parameters|buffers)_(.+?)_?$/.exec(target);
   if (!match) return target;
   const path = (match[1] ?? "").replace(/^(?:dict_)?modules_/, "").replace(/_$/, "");
   return (path ? path.replace(/_modules_/g, ".") + "." : "") + match[2];
@@ -194,6 +254,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
       kind,
       title: clip(title),
       lines: shown.map(clip),
+      whole: lines.length > LINES || [title, ...lines].some(isLong) ? [title, ...lines] : [],
       nodes,
       x: 0,
       y: 0,

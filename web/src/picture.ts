@@ -28,9 +28,12 @@ function describeNode(node: GraphNode): string {
   );
 }
 function describe(box: Box): string {
-  return box.kind === "fold"
-    ? box.title + ": " + box.lines.join(" ")
-    : box.nodes.map(describeNode).join("\n");
+  if (box.kind === "fold") {
+    const [title, ...lines] = box.whole.length ? box.whole : [box.title, ...box.lines];
+    return title + ": " + lines.join(" ");
+  }
+  // what stands below an operator's own line is what it reads
+  return [...box.nodes.map(describeNode), ...box.whole.slice(2)].join("\n");
 }
 
 function drawEdge(edge: Edge): SVGElement | null {

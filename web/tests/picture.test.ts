@@ -172,6 +172,9 @@ test("parameters are called by their modules", () => {
     "layers.3.inner.weight",
   );
   expect(heldName("L_self_parameters_weight_")).toBe("weight");
+  expect(heldName("G_model_modules_moe_modules_router_parameters_weight_")).toBe(
+    "moe.router.weight",
+  );
   expect(heldName("L_a_")).toBe("L_a_");
 });
 
@@ -188,4 +191,75 @@ test("an input is called as in the program", () => {
     "": "",
   };
   for (const [target, name] of Object.entries(names)) expect(givenName(target)).toBe(name);
+});
+
+/** Operations of modules in turn, `layer.part line`, each of which reads the one before it. */
+function ofModules(...runs: string[]): Graph {
+  const nodes: Row[] = [["x", "input", 0, 0, 0, -1, [], 0, -1]];
+  const modules = [""];
+  const places: GraphData["places"] = [];
+  for (const run of runs) {
+    const [module, line] = run.split(" ");
+    modules.push(module);
+    places.push(["/a/net.py", Number(line ?? 1), "forward", "code"]);
+    for (const name of ["a", "b", "c", "d"])
+      nodes.push([
+        name + nodes.length,
+        "op",
+        0,
+        0,
+        modules.length - 1,
+        places.length - 1,
+        [nodes.length - 1],
+        0,
+        -1,
+      ]);
+  }
+  nodes.push(["output", "output", 0, 0, 0, -1, [nodes.length - 1], 0, -1]);
+  return expand({
+    nodes,
+    targets: ["torch.f"],
+    shapes: [""],
+    modules,
+    places,
+    outputs: [],
+    output_lines: [],
+  });
+}
+
+const layer = (name: string, ...more: string[]): string[] =>
+  ["norm", "conv", "norm2", "conv2", ...more].map((part) => name + "." + part);
+const folds = (graph: Graph, ...open: string[]): string[] =>
+  arrange(graph, new Set(open), false)
+    .boxes.filter((box) => box.kind === "fold")
+    .map((box) => box.title);
+
+test("modules of one class are all boxes, or all opened", () => {
+  const names = ["d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9"];
+  const many = names.flatMap((name) => layer(name, ...(name === "d2" ? ["skip"] : [])));
+  expect(folds(ofModules(...many))).toEqual(names);
+  const few = ofModules(...layer("d1"), ...layer("d2", "skip"), "head.linear", "tail.linear");
+  expect(folds(few)).toEqual([...layer("d1"), ...layer("d2", "skip"), "head", "tail"]);
+});
+
+test("a part of a module does not have the module's title alone", () => {
+  const own = ["d2.norm", "d2 23", "d2.conv", "d2 24", "d2 25"];
+  const others = Array.from({ length: 10 }, (_, at) => "m" + at);
+  const titles = folds(ofModules(...own, ...layer("d3"), ...others));
+  expect(titles).toContain("d2, line 23");
+  expect(titles).toContain("d2, lines 24 to 25");
+  const again = ofModules(...Array.from({ length: 6 }, () => ["cell", "out", "cell.x"]).flat());
+  expect(new Set(folds(again)).size).toBe(folds(again).length);
+});
+
+test("names that begin alike differ where they are cut, and stand whole in the box", () => {
+  const graph = ofModules("m");
+  const names = ["weight", "bias"].map((end) => "G_" + "_long_name".repeat(6) + "_" + end);
+  for (const name of names)
+    graph.nodes.set(name, { ...graph.order[0], name, target: name, kind: "parameter" });
+  graph.order[1].reads = names;
+  const box = arrange(graph, new Set(), true).boxes[0];
+  expect(box.lines[1].endsWith("name_weight")).toBe(true);
+  expect(box.lines[2]).not.toBe(box.lines[1]);
+  expect(box.whole.slice(2)).toEqual(names);
 });
