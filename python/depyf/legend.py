@@ -1,5 +1,6 @@
 """Comment lines around a decompiled source: what its names and placeholders stand for."""
 
+import re
 import sys
 import textwrap
 import types
@@ -65,6 +66,26 @@ UNCOPIED = """
 # Where torch's code passes a dict itself as keyword arguments, so does the bytecode that runs; what
 # `f(**d)` compiles to would pass a copy.
 """
+
+
+_CELL = re.compile(r"\(lambda: (\w+)\)\.__closure__\[0\]")
+
+
+def cell_note(source: str) -> str:
+    """Comment lines that say how `source` spells variables themselves, for which Python has no
+    word.
+    """
+    names = list(dict.fromkeys(_CELL.findall(source)))
+    if not names:
+        return ""
+    text = (
+        "`(lambda: %s).__closure__[0]` is the variable itself (its cell), not its value: what is "
+        "given it reads and sets the same variable. So it is with: %s."
+    )
+    if len(names) == 1:
+        text = text.partition(" So it is")[0]
+        return "\n" + wrapped(text % names[0])
+    return "\n" + wrapped(text % (names[0], ", ".join(names[1:])))
 
 
 def lifetime_note(names: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ from depyf.function_source import (
     spelt_variables,
     without_nonlocals,
 )
-from depyf.legend import UNCOPIED, legend, lifetime_note, table_of_globals, wrapped
+from depyf.legend import UNCOPIED, cell_note, legend, lifetime_note, table_of_globals, wrapped
 from depyf.lifetimes import consume, starred_as, used_locals
 from depyf.unpacking import without_copies
 
@@ -295,6 +295,7 @@ def _attempt(
         code,
         source
         + notes
+        + (cell_note(source) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,

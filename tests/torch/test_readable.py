@@ -262,3 +262,25 @@ def test_what_the_bytecode_holds_of_torch_is_told_by_its_value():
     held = {"__const_0__": torch.device("cpu"), "__const_1__": torch.float16}
     told = legend("f(__const_0__, __const_1__)", held, {})
     assert "__const_0__: device cpu" in told and "__const_1__: dtype torch.float16" in told
+
+
+def counting(x):
+    count = 1
+
+    def more():
+        nonlocal count
+        count += 1
+        return count
+
+    torch._dynamo.graph_break()
+    return x * more()
+
+
+def test_what_is_given_a_variable_itself_is_said_to_share_it():
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        assert torch.compile(counting, backend="eager")(torch.ones(3)).tolist() == [2, 2, 2]
+    entry = run.function("counting").entries[0]
+    assert "(lambda: count).__closure__[0]" in entry.source.partition("\n# `")[0]
+    assert "is the variable itself (its cell)" in entry.source
+    assert entry.verdict in ("exact", "equivalent")
