@@ -1,5 +1,6 @@
 #include "ast/comprehension.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "ast/negate.h"
@@ -58,6 +59,26 @@ struct Matcher {
     if (s.flag == 5) return {ExprId::none(), s.list[0]};
     if (s.flag >= 3) return {ast.expr(ExprKind::Starred, {s.list[0]}, UINT32_MAX, 0, s.origin)};
     return {s.list.begin(), s.list.end()};
+  }
+
+  /// The element `*items` of a generator, where a loop yields what it takes from them and binds no
+  /// variable of the code to it. Empty: another loop.
+  std::vector<ExprId> unpacked_element(StmtId loop) const {
+    const Stmt& s = ast[loop];
+    const auto body = trimmed(ast, s.body);
+    if (kind != ExprKind::GeneratorExp || !unpacks_in_comprehensions(*ast.module) || s.flag != 0 ||
+        current.empty() || !only(ast, body, StmtKind::Expr))
+      return {};
+    const Expr &target = ast[s.e[0]], &yield = ast[ast[body[0]].e[0]];
+    if (target.kind != ExprKind::Name || yield.kind != ExprKind::Yield || yield.kids.empty() ||
+        !yield.kids[0])
+      return {};
+    const Expr& value = ast[yield.kids[0]];
+    const auto slots = (*ast.module)[yield.origin.code].slots;
+    const bool bound = std::any_of(slots.begin(), slots.end(),
+                                   [&](const Slot& slot) { return slot.name.index == target.a; });
+    if (bound || value.kind != ExprKind::Name || value.a != target.a) return {};
+    return {ast.expr(ExprKind::Starred, {s.e[1]}, UINT32_MAX, 0, s.origin)};
   }
 
   /// An If whose arms are innermost statements: the element is a conditional expression.
@@ -165,6 +186,8 @@ struct Matcher {
       const bool last = list.size() == 1;
       if (s.kind == StmtKind::For) {
         if (!last || !empty(ast, s.orelse)) return ExprId::none();
+        leaf = unpacked_element(id);
+        if (!leaf.empty()) break;
         flush();
         current = {s.e[0], clauses.empty() && first_iter ? first_iter : s.e[1]};
         async = s.flag & 1;

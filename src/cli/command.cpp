@@ -324,12 +324,6 @@ struct Check {
   }
 };
 
-/// The optimization level that a file's name tells (PEP 488).
-int optimization_of(const std::filesystem::path& path) {
-  const std::string stem = path.stem().string();
-  return stem.ends_with(".opt-1") ? 1 : stem.ends_with(".opt-2") ? 2 : 0;
-}
-
 std::string python_name(PyVersion version) {
   return "CPython " + std::to_string(version.major) + "." + std::to_string(version.minor);
 }
@@ -344,7 +338,7 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
     return check;
   }
   const std::optional<cli::Reply> compiled = compiler.compile(
-      module.version, decompiled.source.text, path.filename().string(), optimization_of(path));
+      module.version, decompiled.source.text, path.filename().string(), module.optimization);
   if (!compiled) {
     check.outcome = Check::NoInterpreter;
     const std::string number = "3." + std::to_string(module.version.minor);

@@ -27,6 +27,12 @@ std::string untagged(const std::string& stem) {
   return tag == std::string::npos || tag == 0 ? stem : stem.substr(0, tag);
 }
 
+/// The optimization level that a file's name tells (PEP 488).
+int optimization_of(const fs::path& path) {
+  const std::string stem = path.stem().string();
+  return stem.ends_with(".opt-1") ? 1 : stem.ends_with(".opt-2") ? 2 : 0;
+}
+
 fs::path output_of(const fs::path& relative) {
   fs::path folder = relative.parent_path();
   if (folder.filename() == "__pycache__") folder = folder.parent_path();
@@ -270,8 +276,9 @@ void write_file(const fs::path& path, std::string_view text, bool replace) {
   }
 }
 
-Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
-  if (!input.refused.empty()) throw Error(input.path.string() + ": " + input.refused);
+namespace {
+
+Module read_content(const Input& input, std::optional<PyVersion> marshal_version) {
   if (!input.stream && !input.bytes.empty()) return read_pyc(input.bytes);
   const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
     return marshal_version ? read_marshal(bytes, *marshal_version, lasting)
@@ -289,6 +296,15 @@ Module read_input(const Input& input, std::optional<PyVersion> marshal_version) 
                 "__pycache__ beside it, or its module's name with -m");
   Module module = read(file, true);
   module.source = std::move(file.bytes);
+  return module;
+}
+
+}  // namespace
+
+Module read_input(const Input& input, std::optional<PyVersion> marshal_version) {
+  if (!input.refused.empty()) throw Error(input.path.string() + ": " + input.refused);
+  Module module = read_content(input, marshal_version);
+  module.optimization = optimization_of(input.path);
   return module;
 }
 

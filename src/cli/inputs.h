@@ -40,7 +40,7 @@ void write_file(const std::filesystem::path& path, std::string_view text, bool r
 /// Waits until no file is half-written; from then on none is written, for good.
 void end_writing();
 
-/// `.pyc`, or marshal data of the given version.
+/// `.pyc`, or marshal data of the given version. The file's name tells Module::optimization.
 Module read_input(const Input& input, std::optional<PyVersion> marshal_version);
 
 /// "3.12"; throws Error for anything else or a version that is not supported.

@@ -240,7 +240,7 @@ class Straightener {
         ++found_[kPopped];
         drop(i);
         drop(j);
-      } else if (next.op == Op::COPY && next.arg == 1) {
+      } else if (next.op == Op::COPY && next.arg == 1 && is_used_up(j)) {
         ++found_[kCopied];
         next.op = Op::LOAD_CONST;
         next.arg = one.arg;
@@ -270,6 +270,16 @@ class Straightener {
         }
       }
     }
+  }
+
+  /// Does an operation that works on constants alone take this copy of one? Others, such as the
+  /// stores of `a = b = 5`, need to see that they are given one value.
+  bool is_used_up(std::uint32_t copy) const {
+    static constexpr OpSet takers{Op::POP_TOP,     Op::SWAP,           Op::COMPARE,
+                                  Op::TO_BOOL,     Op::BRANCH_TRUE,    Op::BRANCH_FALSE,
+                                  Op::BRANCH_NONE, Op::BRANCH_NOT_NONE};
+    const std::uint32_t k = live(copy + 1);
+    return k < size() && takers[instrs_[k].op];
   }
 
   void decide(std::uint32_t load, std::uint32_t branch, bool taken) {

@@ -338,7 +338,8 @@ void Printer::visit_comparison(const Expr& e, const Around& around) {
     add_text(" ");
     if (around.parts) add_part();
     CompareOp op = i - 1 < e.extra.size() ? static_cast<CompareOp>(e.extra[i - 1]) : CompareOp::Eq;
-    add_text(compare_operator(op).substr(1));
+    const bool apart = op == CompareOp::Ne && spells_unequal_apart(module_[module_.root]);
+    add_text(apart ? "<> " : compare_operator(op).substr(1));
     add_expr(e.kids[i], Prec::BitOr);
   }
   if (around.soft) add_group_end();

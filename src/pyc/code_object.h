@@ -61,6 +61,7 @@ enum CodeFlags : std::uint32_t {
   kCoroutine = 0x80,
   kIterableCoroutine = 0x100,
   kAsyncGenerator = 0x200,
+  kFutureUnequal = 0x400000,
   kFutureAnnotations = 0x1000000,
   kHasDocstring = 0x4000000,
   kMethod = 0x8000000,
@@ -121,6 +122,7 @@ struct Module {
   std::unique_ptr<std::uint8_t[]> source;  // of a file: its bytes, to which texts and code refer
   Arena arena;
   PyVersion version;
+  int optimization = 0;  // 1, 2: it is known to be of `-O`, `-OO`
   StableVector<Const, 64> consts;
   StableVector<CodeObject, 16> codes;
   StringTable strings;
@@ -188,6 +190,17 @@ inline bool future_annotations(const CodeObject& code) {
 
 /// Is an annotation evaluated only when somebody asks for it, in a scope of its own (3.14+)?
 inline bool defers_annotations(const Module& module) { return module.version >= PyVersion{3, 14}; }
+
+/// `[*items for items in rows]` (PEP 798).
+inline bool unpacks_in_comprehensions(const Module& module) {
+  return module.version >= PyVersion{3, 15};
+}
+
+/// `1 <> 2` is the only spelling below `from __future__ import barry_as_FLUFL` (3.14+: before, the
+/// parser never sees that import).
+inline bool spells_unequal_apart(const CodeObject& code) {
+  return code.version >= PyVersion{3, 14} && (code.flags & kFutureUnequal);
+}
 
 /// Does the compiler turn `"…%s…" % (a, b)` into an f-string (3.11+)?
 inline bool folds_percent_format(const CodeObject& code) {

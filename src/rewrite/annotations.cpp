@@ -423,6 +423,10 @@ std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
       store(id, UINT32_MAX);
     }
   }
+  std::vector<StrId> unread;
+  for (StmtId id : r.ast.bodies[code.index].stmts)
+    if (!declares(r, r.ast[id], unread)) break;
+  if (!out.empty()) out[0].value = with_unread(r, out[0].value, unread);
   return out;
 }
 

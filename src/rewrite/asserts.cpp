@@ -24,8 +24,9 @@ std::int32_t last_line(const Ast& ast, ExprId root) {
 /// exception is loaded in a line of the test, one below an `if` is not. Where only a global of that
 /// name tells (up to 3.8), the difference matters with -O; elsewhere that is `assert False`.
 Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test = ExprId::none()) {
+  if (!id || r.ast[id].kind != StmtKind::Raise) return Certainty::No;
   const Stmt& s = r.ast[id];
-  if (s.kind != StmtKind::Raise || !s.e[0] || s.e[1]) return Certainty::No;
+  if (!s.e[0] || s.e[1]) return Certainty::No;
   ExprId type = s.e[0];
   message = ExprId::none();
   if (const Expr& e = r.ast[type]; e.kind == ExprKind::Call) {
@@ -47,6 +48,15 @@ Certainty assertion(const Rewriter& r, StmtId id, ExprId& message, ExprId test =
   return sure ? Certainty::Sure : Certainty::Likely;
 }
 
+/// The statement that an arm consists of, without the jumps behind it that its raise never reaches.
+StmtId only_statement(const Ast& ast, std::span<const StmtId> arm) {
+  const auto jumps = [&](StmtId id) {
+    return ast[id].kind == StmtKind::Break || ast[id].kind == StmtKind::Continue;
+  };
+  const bool alone = !arm.empty() && std::all_of(arm.begin() + 1, arm.end(), jumps);
+  return alone ? arm[0] : StmtId::none();
+}
+
 /// What must hold where `test` leads to the error: `not (a and b)` rather than `not a or not b`.
 ExprId opposite(Rewriter& r, ExprId test) {
   const Expr& e = r.ast[test];
@@ -64,6 +74,11 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
   s.e = {test, message, ExprId::none()};
   const StmtId id = r.ast.add(s);
   r.absorb(id, raise);
+  // What the statement raises is no use of the name.
+  ExprId type = r.ast[raise].e[0];
+  if (r.ast[type].kind == ExprKind::Call) type = r.ast[type].kids[0];
+  r.ast[type].kind = ExprKind::Common;
+  r.ast[type].op = static_cast<std::uint8_t>(CommonConstant::AssertionError);
   return id;
 }
 
@@ -92,7 +107,7 @@ bool is_endless(const Ast& ast, StmtId loop) {
 }  // namespace
 
 void restore_asserts(Rewriter& r) {
-  if (!r.may_hold(StmtKind::Raise)) return;
+  if (!r.may_hold(StmtKind::Raise) || r.module.optimization > 0) return;  // -O: there is none
   const auto is_if = [&](StmtId id) { return r.ast[id].kind == StmtKind::If; };
   if (r.may_hold(StmtKind::If))
     r.edit_lists([&](std::vector<StmtId>& list) {
@@ -107,16 +122,15 @@ void restore_asserts(Rewriter& r) {
         }
         const Stmt s = r.ast[id];
         ExprId message;
-        const Certainty in_body =
-            s.body.size() == 1 ? assertion(r, s.body[0], message, s.e[0]) : Certainty::No;
+        const StmtId body = only_statement(r.ast, s.body), orelse = only_statement(r.ast, s.orelse);
+        const Certainty in_body = assertion(r, body, message, s.e[0]);
         // Where the negated test would be another operation the source was `if test: assert False`.
         if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
-          out.push_back(make_assert(r, id, s.body[0], opposite(r, s.e[0]), message));
+          out.push_back(make_assert(r, id, body, opposite(r, s.e[0]), message));
           out.insert(out.end(), s.orelse.begin(), s.orelse.end());
           changed = true;
-        } else if (s.orelse.size() == 1 &&
-                   assertion(r, s.orelse[0], message, s.e[0]) != Certainty::No) {
-          out.push_back(make_assert(r, id, s.orelse[0], s.e[0], message));
+        } else if (assertion(r, orelse, message, s.e[0]) != Certainty::No) {
+          out.push_back(make_assert(r, id, orelse, s.e[0], message));
           for (StmtId inner : s.body)
             if (r.ast[inner].kind != StmtKind::Pass) out.push_back(inner);
           changed = true;

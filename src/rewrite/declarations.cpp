@@ -595,9 +595,10 @@ class DeclarationFinder {
                           !is_taken_inside(r_, "__classdict__");
     for (const Slot& slot : r_.object.slots) {
       const StrId name = name_of(slot);
-      const std::uint32_t use = uses_.outside(name);
+      std::uint32_t use = uses_.outside(name);
+      if (r_.module[name] == "__class__") use &= kOwn;  // what is taken inside is another one
       if (!(slot.kind & kFree) || (use & (kOwn | kCaptured)) ||
-          compiler_name(r_.module[name], true))
+          compiler_name(r_.module[name], false))
         continue;
       // A function inside takes it from outside, whatever the class has.
       add_once(use == 0 ? r_.unread : r_.unused_cells, name);
@@ -768,6 +769,31 @@ StmtId never_reads(Rewriter& r, std::span<const StrId> names) {
     r.ast[reads.back()].e[0] = r.ast.name(name);
   }
   return never(r, reads);
+}
+
+bool declares(const Rewriter& r, const Stmt& s, std::vector<StrId>& unread) {
+  if (s.kind == StmtKind::Global) return true;
+  if (s.kind == StmtKind::Nonlocal) {
+    for (std::uint32_t name : s.extra) unread.push_back(StrId(name));
+    return true;
+  }
+  if (s.kind != StmtKind::If || !s.orelse.empty() || !r.is_constant(s.e[0], ConstKind::False))
+    return false;
+  for (StmtId id : s.body) {
+    const Stmt& read = r.ast[id];
+    if (read.kind != StmtKind::Expr || r.ast[read.e[0]].kind != ExprKind::Name) return false;
+    unread.push_back(StrId(r.ast[read.e[0]].a));
+  }
+  return true;
+}
+
+ExprId with_unread(Rewriter& r, ExprId value, std::span<const StrId> names) {
+  if (names.empty()) return value;
+  std::vector<ExprId> reads;
+  for (StrId name : names) reads.push_back(r.ast.name(name));
+  const ExprId test = r.ast.constant(r.make_constant(ConstKind::True));
+  const ExprId other = reads.size() == 1 ? reads[0] : r.ast.expr(ExprKind::Tuple, reads);
+  return r.ast.expr(ExprKind::IfExp, {test, value, other}, UINT32_MAX, 0, r.ast[value].origin);
 }
 
 void insert_declarations(Rewriter& r) {

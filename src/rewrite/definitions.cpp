@@ -300,16 +300,6 @@ class Definer {
     return yields(all);
   }
 
-  /// `value if True else name`: the compiler makes a free variable of a name that it then drops.
-  ExprId with_unread(ExprId value, std::span<const StrId> names) {
-    if (names.empty()) return value;
-    std::vector<ExprId> reads;
-    for (StrId name : names) reads.push_back(ast_.name(name));
-    const ExprId test = ast_.constant(r_.make_constant(ConstKind::True));
-    const ExprId other = reads.size() == 1 ? reads[0] : ast_.expr(ExprKind::Tuple, reads);
-    return ast_.expr(ExprKind::IfExp, {test, value, other}, UINT32_MAX, 0, ast_[value].origin);
-  }
-
   bool is_tuple(ExprId value) const {
     return ast_[value].kind == ExprKind::Tuple || r_.is_constant(value, ConstKind::Tuple);
   }
@@ -323,7 +313,7 @@ class Definer {
       for (ConstId item : whole->items) items.push_back(ast_.constant(item, tuple.origin));
     if (items.empty() || ast_[items[0]].kind == ExprKind::Starred)
       throw Error("rewrite: no item of the constraints can hold a name that nothing reads");
-    items[0] = with_unread(items[0], names);
+    items[0] = with_unread(r_, items[0], names);
     return ast_.expr(ExprKind::Tuple, items, UINT32_MAX, 0, tuple.origin);
   }
 
@@ -338,7 +328,7 @@ class Definer {
           ast_.expr(ExprKind::IfExp, {test, value, ast_.expr(ExprKind::Yield, {ExprId::none()})},
                     UINT32_MAX, 0, ast_[value].origin);
     }
-    value = with_unread(value, ast_.bodies[CodeId(e.a).index].unread);
+    value = with_unread(r_, value, ast_.bodies[CodeId(e.a).index].unread);
     const std::uint32_t function = make_function(id, {}, {});
     Expr made{ExprKind::Lambda, 0, 0, function, {}, {}, e.origin};
     const ExprId kids[] = {value};
@@ -373,7 +363,7 @@ class Definer {
     ast_[id] = copy;
     ast_[id].a = code.index;
     ast_[id].origin = origin;
-    const ExprId element = with_unread(copy.kids[0], ast_.bodies[code.index].unread);
+    const ExprId element = with_unread(r_, copy.kids[0], ast_.bodies[code.index].unread);
     ast_[id].kids[0] = element;
     --functions_;
   }
@@ -492,14 +482,9 @@ class Definer {
     for_each_pair(e.kids[kAnnotations], [&](StrId name, ExprId v) {
       annotate(name, annotation_expression(r_, v, text));
     });
-    if (const CodeId annotations = r_.function_code(e.kids[kAnnotate])) {
-      std::vector<StrId> unread;
-      for (StmtId id : body_of(annotations))
-        if (!declared(ast_[id], unread)) break;
+    if (const CodeId annotations = r_.function_code(e.kids[kAnnotate]))
       for (const Annotation& a : annotations_of(r_, annotations))
-        annotate(a.name,
-                 with_unread(annotation_expression(r_, a.value, text), std::exchange(unread, {})));
-    }
+        annotate(a.name, annotation_expression(r_, a.value, text));
 
     ast_.functions.push_back(std::move(f));
     return static_cast<std::uint32_t>(ast_.functions.size() - 1);
@@ -518,27 +503,10 @@ class Definer {
         r_.is_constant(ast_[body[0]].e[0], ConstKind::Str))
       body = body.subspan(1);
     std::vector<StrId> unread;
-    while (body.size() > 1 && declared(ast_[body[0]], unread)) body = body.subspan(1);
+    while (body.size() > 1 && declares(r_, ast_[body[0]], unread)) body = body.subspan(1);
     const ExprId value = body_as_expression(r_, inline_temporaries(body, variables_of(code)));
     if (!value) return value;
-    return is_tuple(value) ? with_unread_in_tuple(value, unread) : with_unread(value, unread);
-  }
-  /// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these? A name is
-  /// declared global beside a comprehension's variable of that name, which hides it nowhere else.
-  bool declared(const Stmt& s, std::vector<StrId>& names) const {
-    if (s.kind == StmtKind::Global) return true;
-    if (s.kind == StmtKind::Nonlocal) {
-      for (std::uint32_t name : s.extra) names.push_back(StrId(name));
-      return true;
-    }
-    if (s.kind != StmtKind::If || !s.orelse.empty() || !r_.is_constant(s.e[0], ConstKind::False))
-      return false;
-    for (StmtId id : s.body) {
-      const Stmt& read = ast_[id];
-      if (read.kind != StmtKind::Expr || ast_[read.e[0]].kind != ExprKind::Name) return false;
-      names.push_back(StrId(ast_[read.e[0]].a));
-    }
-    return true;
+    return is_tuple(value) ? with_unread_in_tuple(value, unread) : with_unread(r_, value, unread);
   }
   ExprId evaluated_or_refused(ExprId evaluator) {
     const ExprId value = evaluated(evaluator);

@@ -85,7 +85,7 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
 void separate_locals(Rewriter& r) {
   if (!(r.object.flags & kOptimized)) return;
   const std::uint64_t parameters = r.object.parameter_count();
-  const std::span<Expr> own = r.own_exprs()[0];  // the passes begin here
+  const std::span<Expr> own = r.own_exprs()[0];  // no pass has made a name yet
   const auto is_scope = [](const Expr& e, NameScope scope) {
     return e.kind == ExprKind::Name && e.op == static_cast<std::uint8_t>(scope);
   };

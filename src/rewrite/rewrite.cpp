@@ -11,16 +11,16 @@ struct Pass {
   void (*run)(Rewriter&);
 };
 
-/// In this order: names and scopes are read from the raw body, then definitions swallow what made
-/// them, then the rest is tidied.
+/// In this order: names and scopes are read from the raw body, but for the global that `assert`
+/// raises up to 3.8; then definitions swallow what made them, then the rest is tidied.
 constexpr Pass kPasses[] = {
+    {"restore asserts", restore_asserts},
     {"separate locals", separate_locals},
     {"unmangle names", unmangle_names},
     {"find declarations", find_declarations},
     {"restore annotations", restore_annotations},
     {"restore definitions", restore_definitions},
     {"restore imports", restore_imports},
-    {"restore asserts", restore_asserts},
     {"restore strings", restore_strings},
     {"restore numbers", restore_numbers},
     {"restore walruses", restore_walruses},

@@ -197,5 +197,10 @@ void insert_docstring(Rewriter& r);
 StmtId never_yields(Rewriter& r);
 /// `if False: name`, which makes a free variable of each name.
 StmtId never_reads(Rewriter& r, std::span<const StrId> names);
+/// `value if True else name`: the compiler makes a free variable of a name that it then drops.
+ExprId with_unread(Rewriter& r, ExprId value, std::span<const StrId> names);
+/// Adds the names of `nonlocal`, or of the names below `if False:`; is it one of these? A name is
+/// declared global beside a comprehension's variable of that name, which hides it nowhere else.
+bool declares(const Rewriter& r, const Stmt& s, std::vector<StrId>& unread);
 
 }  // namespace depyf

@@ -41,7 +41,7 @@ bool no_source_has(const Rewriter& r, const Stmt& s, bool lists_attributes) {
 }
 
 void take_docstring(Rewriter& r) {
-  if (r.body.empty()) return;
+  if (r.body.empty() || r.module.optimization > 1) return;  // -OO: there is none
   const Stmt& s = r.ast[r.body[0]];
   if (!r.assigns(s, "__doc__") || !r.is_constant(s.e[0], ConstKind::Str)) return;
   // An assignment begins left of its value (3.11+). With -OO it is no docstring, which would go.

@@ -580,11 +580,17 @@ class Lockstep {
     return std::nullopt;
   }
 
+  /// Of an IS: does its value hold for two objects?
+  bool negates(Which side, ValueId id) const {
+    const SideState& s = sides_[side];
+    return (*s.lifted)[id].arg != 0 && !s.facts.values[id.index].inverted;
+  }
+
   bool evaluate_operator(Which side, ValueId id, const Value& value) {
     switch (value.op) {
       case Op::IS: {
         const std::vector<TokenId> items = operands(side, value);
-        const bool is_not = value.arg != 0 && !sides_[side].facts.values[id.index].inverted;
+        const bool is_not = negates(side, id);
         const Literal *x = literal(items[0]), *y = literal(items[1]);
         const bool fresh_x = tokens_[items[0]].kind == TokenKind::Object,
                    fresh_y = tokens_[items[1]].kind == TokenKind::Object;
@@ -592,6 +598,8 @@ class Lockstep {
           set(side, id, constant(canon_.boolean((items[0] == items[1]) != is_not)));
         else if ((is_singleton(x) && fresh_y) || (is_singleton(y) && fresh_x))
           set(side, id, constant(canon_.boolean(is_not)));
+        else if (fresh_x || fresh_y)
+          return false;  // an object becomes one with that of the other side only where both meet
         else
           set(side, id, tokens_.consed(TokenKind::Pure, value.op, is_not, 0, items));
         return true;
@@ -869,7 +877,15 @@ class Lockstep {
     if (value.op == Op::DELETE_FAST) return !s.facts.values[id.index].bound;
     return value.op != Op::STORE_FAST && value.op != Op::STORE_DEREF &&
            value.op != Op::MAKE_FUNCTION && value.op != Op::SET_FUNCTION_ATTRIBUTE &&
-           value.op != Op::LOAD_FAST_AND_CLEAR && value.op != Op::POP_EXCEPT;
+           value.op != Op::IS && value.op != Op::LOAD_FAST_AND_CLEAR && value.op != Op::POP_EXCEPT;
+  }
+
+  /// Do two operations of one kind have the same argument?
+  bool same_argument(ValueId va, ValueId vb) {
+    const Value &x = (*sides_[kA].lifted)[va], &y = (*sides_[kB].lifted)[vb];
+    if (x.op == Op::IS) return negates(kA, va) == negates(kB, vb);
+    return canonical_arg(canon_, kA, sides_[kA].lifted->code, x.op, x.arg) ==
+           canonical_arg(canon_, kB, sides_[kB].lifted->code, y.op, y.arg);
   }
 
   void effect() {
@@ -886,8 +902,7 @@ class Lockstep {
     const bool marked_alike =
         x.aux == y.aux || is_name_store(op);  // of a store, aux says how the source wrote it
     if (op != plain(y.op) || x.operands.size() != y.operands.size() || !marked_alike ||
-        canonical_arg(canon_, kA, a.lifted->code, x.op, x.arg) !=
-            canonical_arg(canon_, kB, b.lifted->code, y.op, y.arg))
+        !same_argument(va, vb))
       part_here(different_sight());
     for (std::size_t i = 0; i < x.operands.size(); ++i) {
       if (blank_operand(x, y, i)) continue;

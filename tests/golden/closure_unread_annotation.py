@@ -19,4 +19,15 @@ def h(x):
         return y
 
     return i
+
+
+def j(x):
+    class C:
+        y: 1 if True else x
+        z: int
+
+    class D:
+        y: 1 if True else __class__
+
+    return C, D
 # end

@@ -11,3 +11,17 @@ def f(a, b):
         b = 2
 
     return C, D
+
+
+# Its own __class__ is another one than that of the class around.
+class E:
+    def m(self):
+        class F(__class__):
+            if False:
+                __class__
+            x = 1
+
+            def m(self):
+                return super()
+
+        return F

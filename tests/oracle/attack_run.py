@@ -74,6 +74,8 @@ class Writer(base.Writer):
             lambda: "(%s %s %s)" % (inner(), rng.choice("+-*"), inner()),
             lambda: "(-%s)" % inner(),
             lambda: "(%s < %s < %s)" % (inner(), inner(), inner()),
+            lambda: "(%s is%s [%s])" % (inner(), rng.choice(("", " not")), rng.choice("ab")),
+            lambda: "(%s < %s is%s [])" % (inner(), inner(), rng.choice(("", " not"))),
             lambda: "((lambda: 0).__class__(%s, (lambda: 0).__globals__, None, None, (%s,)))"
             % (inner(), inner()),
         ]

@@ -37,7 +37,7 @@ EXPRESSIONS = [
 TESTS = ["a", "x", "n", "items", "self.ok", "x.y", "f(x)"]
 CONDITIONS = [
     (3, "a == 1"), (3, "n < b"), (2, "self.p >= self.q"), (4, "x is None"), (4, "x is not None"), (3, "a in items"), (2, "a not in self.q"), (6, "not <t>"),
-    (9, "<t> and <t>"), (9, "<t> or <t>"), (3, "0 < a <= n"), (3, "isinstance(x, (int, str))"),
+    (9, "<t> and <t>"), (9, "<t> or <t>"), (3, "0 < a <= n"), (3, "isinstance(x, (int, str))"), (1, "<o> == a is not []"), (1, "a is {}"),
 ]  # fmt: skip
 PATTERNS = [
     "1", "'s'", "None", "[a, b]", "[1, *b]", "{'k': a}", "P(a)", "P(x=1, y=b)", "1 | 2", "int() as a", "A.b", "(1, [c, _])", "[P(), *_]", "str(a)",
@@ -46,7 +46,8 @@ PATTERNS = [
 SIMPLE = [
     (12, "a = <e>"), (12, "x = <e>"), (6, "b = <e>"), (8, "f(<e>)"), (7, "self.m(<e>)"), (4, "a += <e>"), (3, "self.p += <e>"), (3, "x[0] += <e>"), (5, "self.q = <e>"),
     (3, "a, b = b, a"), (2, "a, b = f(x)"), (2, "assert <c>"), (2, "assert <c>, 'm'"), (1, "del x[0]"), (1, "del self.p"), (4, "x[<e>] = <e>"), (2, "import os"),
-    (3, "yield <e>"), (2, "a = yield <e>"), (3, "await f(x)"), (2, "a = await x.g()"), (2, "pass"), (3, "a = b = <e>"),
+    (3, "yield <e>"), (2, "a = yield <e>"), (3, "await f(x)"), (2, "a = await x.g()"), (2, "pass"), (3, "a = b = <e>"), (2, "a = b = 5; 1 if 0 else 2; 1 if 0 else 2"),
+    (1, "AssertionError = <e>"),
 ]  # fmt: skip
 COMPOUND = [
     (14, "if <c>:\n    <body>"), (8, "if <c>:\n    <body>\nelse:\n    <body>"), (5, "if <c>:\n    <body>\nelif <c>:\n    <body>"),

@@ -161,12 +161,14 @@ class Writer:
         if choice == 6:
             if kind == "function":
                 return [indent + "return " + e(2)] if rng.random() < 0.3 else [indent + "pass"]
-            return [indent + "exec('%s = 5')" % rng.choice(NAMES[:4])]
+            dead = ["log(1 if True else __class__)"] * (kind == "class")
+            return [indent + rng.choice(["exec('%s = 5')" % rng.choice(NAMES[:4])] + dead)]
         if choice == 7:
             value = rng.choice(["", " = " + e(2)])
             if MINOR < 14 and kind != "function" and not value:
                 value = " = 1"
-            return [indent + "%s: %s%s" % (self.name(), rng.choice(["int", "'t'"]), value)]
+            kinds = ["int", "'t'", "(int if True else %s)" % self.name()]
+            return [indent + "%s: %s%s" % (self.name(), rng.choice(kinds), value)]
         if choice < 11:
             self.number += 1
             name = "f%d" % self.number

@@ -57,6 +57,29 @@ def test_compare_tells_files_apart(pyc, tmp_path):
     assert "different" in different.stdout
 
 
+OPTIMIZED = """def f(x):
+    if not x:
+        raise AssertionError('m')
+    return x
+
+
+class B:
+    __doc__ = 'kept'
+"""
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_name_that_tells_the_level_is_believed(level, tmp_path):
+    (tmp_path / "mod.py").write_text(OPTIMIZED)
+    name = tmp_path / ("mod.cpython-3%d.opt-%d.pyc" % (sys.version_info[1], level))
+    py_compile.compile(str(tmp_path / "mod.py"), cfile=str(name), doraise=True, optimize=level)
+    done = run("decompile", str(name))
+    assert done.returncode == 0 and "proven (identical)" in done.stderr, done.stderr
+    assert "assert " not in done.stdout
+    if level == 2:
+        assert done.stdout == OPTIMIZED
+
+
 def test_wrong_input_is_exit_code_2(tmp_path):
     bad = tmp_path / "bad.pyc"
     bad.write_bytes(b"not a pyc")

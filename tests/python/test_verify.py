@@ -65,6 +65,18 @@ EQUIVALENT = {
         "def f(a):\n return g(a.b if a else 0)",
         "def f(a):\n __temp_0 = g\n if a: __temp_1 = a.b\n else: __temp_1 = 0\n return __temp_0(__temp_1)",
     ),
+    "identity with a display": (
+        "def f(a): return a is []",
+        "def f(a):\n __temp_1 = a\n return __temp_1 is []",
+    ),
+    "identity with a display, tested": (
+        "def f(a, b):\n if b() is not {}: g()",
+        "def f(a, b):\n __temp_1 = b()\n if __temp_1 is {}: pass\n else: g()",
+    ),
+    "a comparison chained to one": (
+        "def f(a, b):\n return g(a == b is not [1])",
+        "def f(a, b):\n __temp_1 = g\n return __temp_1(a == b is not [1])",
+    ),
     "flag instead of a jump": (
         "def f(a):\n while True:\n  if a(): break\n  b()\n return c()",
         "def f(a):\n __temp_1 = 1\n while __temp_1 == 1:\n  if a(): __temp_1 = 0\n  else: b()\n return c()",
