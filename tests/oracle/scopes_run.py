@@ -37,6 +37,7 @@ class Writer:
 
     def __init__(self, rng, removes=False):
         self.rng = rng
+        self.dead = random.Random(str(rng.getstate()))  # a seed's program keeps its shape
         self.removes = removes  # some statements are what -O removes
         self.asks = rng.choice([6, 10, 16])
         self.number = 0
@@ -161,14 +162,18 @@ class Writer:
         if choice == 6:
             if kind == "function":
                 return [indent + "return " + e(2)] if rng.random() < 0.3 else [indent + "pass"]
-            dead = ["log(1 if True else __class__)"] * (kind == "class")
-            return [indent + rng.choice(["exec('%s = 5')" % rng.choice(NAMES[:4])] + dead)]
+            text = "exec('%s = 5')" % rng.choice(NAMES[:4])
+            if kind == "class" and self.dead.random() < 0.5:
+                text = "log(1 if True else __class__)"
+            return [indent + text]
         if choice == 7:
             value = rng.choice(["", " = " + e(2)])
             if MINOR < 14 and kind != "function" and not value:
                 value = " = 1"
-            kinds = ["int", "'t'", "(int if True else %s)" % self.name()]
-            return [indent + "%s: %s%s" % (self.name(), rng.choice(kinds), value)]
+            name, annotation = self.name(), rng.choice(["int", "'t'"])
+            if self.dead.random() < 0.3:
+                annotation = "(int if True else %s)" % self.dead.choice(NAMES)
+            return [indent + "%s: %s%s" % (name, annotation, value)]
         if choice < 11:
             self.number += 1
             name = "f%d" % self.number
