@@ -313,6 +313,10 @@ def test_a_break_in_another_file_than_the_function_names_it():
     (picture,) = flow.draw(overview.nodes_of([run]))
     labels = [box["label"] for box in picture["rows"][0]["boxes"] if box["kind"] == "break"]
     assert labels == ["✂ optimizer.py:79: Call to f", "✂ line 5: Call to g"]
+    within = {"name": "step", "filename": "/x/torch/optim/optimizer.py", "firstlineno": 3}
+    run = document.fit({"functions": [dict(within, entries=[entry(0, 1.0, breaks=[away])])]})
+    (picture,) = flow.draw(overview.nodes_of([run]))
+    assert picture["rows"][0]["boxes"][-1]["label"] == "✂ optimizer.py:79: Call to f"
 
 
 def test_a_recompile_names_the_line_whose_code_it_shows(tmp_path):

@@ -242,7 +242,9 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             )
     for graph_break in node.breaks[:2]:
         line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
-        if line and os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0]):
+        elsewhere = os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0])
+        # a row tells its file to who points at it: a reader takes it for that of the program
+        if line and (elsewhere or words.in_library(node.place[0])):
             line = "%s:%d: " % (os.path.basename(graph_break["file"]), graph_break["line"])
         row.append(
             {
