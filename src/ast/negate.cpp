@@ -149,6 +149,16 @@ ExprId negate(Ast& ast, ExprId test) {
   return other ? other : with_not(ast, test);
 }
 
+ExprId with_decision(Ast& ast, ExprId test, ExprId constant) {
+  const Expr e = ast[test];
+  const bool is_or = (*ast.module)[ConstId(ast[constant].a)].kind == ConstKind::True;
+  std::vector<ExprId> kids{test};
+  if (e.kind == ExprKind::BoolOp && (e.op != 0) == is_or && e.a == UINT32_MAX)
+    kids.assign(e.kids.begin(), e.kids.end());
+  kids.push_back(constant);
+  return ast.expr(ExprKind::BoolOp, kids, UINT32_MAX, is_or, e.origin);
+}
+
 bool negation_is_free(const Ast& ast, ExprId test) {
   const Expr& e = ast[test];
   if (e.kind != ExprKind::Compare || e.extra.size() != 1 || e.op == kEitherPolarity ||

@@ -13,6 +13,9 @@ ExprId with_not(Ast& ast, ExprId test);
 /// x` as x in a boolean context.
 ExprId negate(Ast& ast, ExprId test);
 
+/// `test or True`, `test and False`: the constant decides.
+ExprId with_decision(Ast& ast, ExprId test, ExprId constant);
+
 /// Expr::op of a comparison with None that a jump made: its negation costs nothing, while `not (x
 /// is y)` compiles to another operation.
 constexpr std::uint8_t kEitherPolarity = 1;

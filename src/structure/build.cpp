@@ -351,6 +351,16 @@ ExprId BlockBuilder::take(ValueId v) {
   return failed ? e : written(v, e);
 }
 
+/// `(a or b) or c` tests the value of `a or b`; `if a or b:` tests the operands alone.
+ExprId BlockBuilder::take_test(ValueId v) {
+  v = s_.resolve(v);
+  const ExprId e = take(v);
+  if (failed || !s_.is_merged(v) || s_.ast[e].kind != ExprKind::BoolOp) return e;
+  spill_for_statement();
+  emit(assignment(s_.ast, s_.ast.name(s_.temporary_for(v), origin(v)), e, origin(v)));
+  return s_.ast.name(s_.temporary_for(v), origin(v));
+}
+
 BlockBuilder::Operands BlockBuilder::take_all(std::span<const ValueId> values) {
   SmallVector<ValueId, 8> list;
   for (ValueId v : values) list.push_back(s_.resolve(v));
@@ -479,11 +489,12 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
       }
       return s_.ast.add(whole);
     }
-    case Select::IfExp:
-      return s_.ast.expr(
-          ExprKind::IfExp,
-          {select.negate_first ? negate(s_.ast, operand) : operand, select.rest, select.orelse},
-          UINT32_MAX, 0, origin(v));
+    case Select::IfExp: {
+      ExprId test = select.negate_first ? negate(s_.ast, operand) : operand;
+      if (select.decided) test = with_decision(s_.ast, test, select.decided);
+      return s_.ast.expr(ExprKind::IfExp, {test, select.rest, select.orelse}, UINT32_MAX, 0,
+                         origin(v));
+    }
     case Select::Subject:
       return operand;
     case Select::And:

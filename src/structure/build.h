@@ -28,6 +28,8 @@ class BlockBuilder {
   /// The expression of a value that the block's end uses (condition, returned value, edge
   /// argument).
   ExprId take(ValueId v);
+  /// Likewise, of the condition of a statement.
+  ExprId take_test(ValueId v);
   /// Several at once, in order of evaluation.
   Operands take_all(std::span<const ValueId> values);
   /// Gives every value still pending a temporary (context managers, and iterators of a loop that

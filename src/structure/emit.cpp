@@ -204,7 +204,7 @@ void Emitter::gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx) {
       return;
     }
     case TermKind::Branch: {
-      ExprId test = builder.take(node.value);
+      ExprId test = builder.take_test(node.value);
       finish();
       gen_if(b, test, l, ctx);
       return;
@@ -361,7 +361,7 @@ ExprId Emitter::probe_condition(std::uint32_t b) {
   probe.run(node.body);
   ExprId e;
   if (!probe.failed && !probe.external) {
-    e = probe.take(node.value);
+    e = probe.take_test(node.value);
     if (!e || probe.failed || !probe.out.empty() || probe.pending_count() != 0 || probe.external)
       e = ExprId();
   }

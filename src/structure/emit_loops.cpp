@@ -101,7 +101,7 @@ bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   if (!in_source_order() && shape.else_needed && ends_at_once(exit, Context{})) return false;
   BlockBuilder builder(s_, false);
   build(h, builder);
-  ExprId test = builder.take(node.value);
+  ExprId test = builder.take_test(node.value);
   StmtId st = statement(StmtKind::While, end_origin(node));
   s_.ast[st].e[0] = stay == 0 ? test : negate(s_.ast, test);
   gen_loop_rest(st, h, stay, 1 - stay, shape, exit, l, ctx);

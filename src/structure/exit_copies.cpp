@@ -13,6 +13,45 @@
 
 namespace depyf {
 
+namespace {
+
+/// Constants that blocks load and nothing reads, `1` of the statement `a or 1`. They are no
+/// operations any more.
+class DroppedConstants {
+ public:
+  explicit DroppedConstants(StructureGraph& s) : s_(s) {}
+
+  /// Makes the first one of the block its first operation again: one more than before.
+  std::size_t insert(BlockId b) {
+    std::vector<ValueId>& body = s_.nodes[b.index].body;
+    body.insert(body.begin(), of(b));
+    return 1;
+  }
+
+ private:
+  /// None, where the compiler left it out.
+  ValueId of(BlockId b) {
+    if (first_.empty()) {
+      first_.resize(s_.nodes.size());
+      for (std::uint32_t i = 0; i < s_.lifted.values.size(); ++i)
+        if (const ValueId v(i);
+            s_.is_const(v) && s_.uses[i] == 0 && s_.at(v).block && !first_[s_.at(v).block.index])
+          first_[s_.at(v).block.index] = v;
+    }
+    if (first_[b.index]) return first_[b.index];
+    Value none;
+    none.op = Op::LOAD_CONST;
+    none.arg = s_.module.add(Const()).index;
+    none.block = b;
+    return s_.add_value(none);
+  }
+
+  StructureGraph& s_;
+  std::vector<ValueId> first_;  // by block
+};
+
+}  // namespace
+
 /// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each
 /// way (duplicate_exits_without_lineno), so that the operands no longer meet; 3.10 copies any short
 /// end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end
@@ -55,6 +94,7 @@ void join_dropped_values(StructureGraph& s) {
       copies.push_back(arm_block);
     }
   };
+  DroppedConstants constants(s);
   SmallVector<BlockId, 64> meeting(
       s.nodes.size());  // by test: where its value meets the other operand's
   std::vector<BlockId> copies;
@@ -87,8 +127,9 @@ void join_dropped_values(StructureGraph& s) {
         any = true;
         break;
       }
-      const std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
-      if (length == 0 || !ends_likewise(arm_block, to, copies)) continue;
+      std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
+      if (!ends_likewise(arm_block, to, copies)) continue;
+      if (length == 0) length = constants.insert(arm_block);
       ValueId other = arm.body[length - 1];
       if (is_name_store(s.at(other).op))
         other = s.resolve(s.at(other).operands[0]);  // of a walrus

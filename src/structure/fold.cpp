@@ -9,6 +9,7 @@
 
 #include "structure/build.h"
 #include "structure/copies.h"
+#include "structure/first_operand.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
 #include "structure/steps.h"
@@ -97,6 +98,17 @@ class Folder {
       if (first.kind != ExprKind::Compare || first.kids[0]) return {};
     }
     return {e, builder.external};
+  }
+
+  /// Of the block's first operations alone.
+  Arm prefix_as_expression(BlockId block, std::size_t length, ValueId root,
+                           std::uint32_t inside_uses) {
+    std::vector<ValueId>& body = s_.nodes[block.index].body;
+    std::vector<ValueId> whole = body;
+    body.resize(length);
+    const Arm arm = as_expression(block, root, inside_uses);
+    body = std::move(whole);
+    return arm;
   }
 
   /// The value whose comparison a following link of a chain takes up: the right side of the
@@ -229,9 +241,11 @@ class Folder {
            !s_.known(left).chained;
   }
 
-  bool is_false(ValueId v) const {
-    v = s_.resolve(v);
-    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False;
+  /// `assert False` is no operand.
+  bool asserts_false(const Node& node) const {
+    const ValueId v = s_.resolve(node.value);
+    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False &&
+           (s_.fails_assertion(node.edges[0].to) || s_.fails_assertion(node.edges[1].to));
   }
 
   ExprId truth(bool value) {
@@ -240,9 +254,54 @@ class Folder {
     return s_.ast.constant(s_.module.add(made));
   }
 
-  /// `if ('s' if a else b):`, where the constant left a jump in its place. Nothing tells that jump
-  /// from a statement, so this is for readings that found no statements otherwise. `side`, `k`: as
-  /// in join_conditions().
+  /// Do columns tell that the one expression is written inside of the other?
+  bool lies_in(ValueId inner, ValueId outer) const {
+    const Value &v = s_.at(inner), &w = s_.at(outer);
+    return v.columns != 0 && w.columns != 0 && v.line == w.line &&
+           w.columns >> 16 <= v.columns >> 16 && (v.columns & 0xFFFF) <= (w.columns & 0xFFFF);
+  }
+
+  /// `f(x if a or True else y)`: both ways of the test lead to x. So they do in `if a: pass`, which
+  /// cannot stand where a value waits for x. `operand`: that is known, as of `b` and what follows
+  /// it in `a and (x if b or True else y)`.
+  bool join_decided(BlockId a, bool operand) {
+    Node& node = s_.nodes[a.index];
+    const BlockId to = node.edges[0].to;
+    Node& next = s_.nodes[to.index];
+    if (to != node.edges[1].to || !node.edges[0].args.empty() || next.pred_count != 2 || to == a ||
+        !next.params.empty() || to == s_.entry || next.match != UINT32_MAX ||
+        next.region != node.region)
+      return false;
+    const FirstOperand first = first_operand(s_, to, node.term_line);
+    if (!operand && !first.awaited) return false;
+    const ValueId test = s_.resolve(node.value);
+    for (std::size_t i = first.parts.size(); i > 0; --i) {
+      const FirstOperand::Part& part = first.parts[i - 1];
+      if (lies_in(test, part.value)) continue;
+      const Arm arm = prefix_as_expression(to, part.length, part.value, part.uses);
+      if (!arm || arm.external) continue;
+      const bool is_and = node.falls == 0 && !s_.lifted.traits.source_order;
+      Select sel;
+      sel.kind = Select::IfExp;
+      sel.negate_first = node.falls == 0 && !is_and;
+      sel.decided = truth(!is_and);
+      sel.rest = sel.orelse = arm.expr;
+      (is_and ? sel.rest : sel.orelse) = s_.ast.constant(s_.module.add(Const()));
+      const ValueId v = select(a, test, sel, part.uses);
+      if (s_.known(part.value).chained) s_.note(v).chained = true;
+      s_.replace_by(part.value, v);
+      next.body.erase(next.body.begin(),
+                      next.body.begin() + static_cast<std::ptrdiff_t>(part.length));
+      node.jump_to(to);
+      next.pred_count = 1;
+      return true;
+    }
+    return false;
+  }
+
+  /// `if ('s' if a else b):`, where the constant left a jump in its place. That could be a
+  /// statement, unless both tests stand in one row: else this is for readings that found no
+  /// statements otherwise. `side`, `k`: as in join_conditions().
   bool decided_by_constant(BlockId a, int side, int k) {
     Node& node = s_.nodes[a.index];
     const Edge arm_edge = node.edges[side], other = node.edges[1 - side];
@@ -250,9 +309,11 @@ class Folder {
     const BlockId b = arm_edge.to;
     const Node& arm = s_.nodes[b.index];
     const ValueId second = s_.resolve(arm.value);
-    if (s_.options.layout_tells || other.to != arm.edges[k].to || is_loop_header(other.to) ||
-        count_in(other, first) != 0 || count_in(arm.edges[0], second) != 0 ||
-        count_in(arm.edges[1], second) != 0 || (side == 0 && !negation_costs_nothing(first)))
+    const bool one_row = node.term_line != 0 && node.term_line == arm.term_line;
+    if ((s_.options.layout_tells && !one_row) || other.to != arm.edges[k].to ||
+        is_loop_header(other.to) || count_in(other, first) != 0 ||
+        count_in(arm.edges[0], second) != 0 || count_in(arm.edges[1], second) != 0 ||
+        (side == 0 && !negation_costs_nothing(first)))
       return false;
     const Arm e = as_expression(b, second, 1);
     if (!e || e.external) return false;
@@ -280,8 +341,12 @@ class Folder {
       if (!is_arm_block(a, arm_edge)) continue;
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
-      if (arm.term != TermKind::Branch || is_first_loop_test(b) || is_false(arm.value))
-        continue;  // `assert False` is no operand
+      if (arm.term != TermKind::Branch || is_first_loop_test(b) || asserts_false(arm)) continue;
+      if ((arm.term_line == node.term_line || !s_.options.layout_tells) &&
+          s_.nodes[arm.edges[0].to.index].term == TermKind::Branch && join_decided(b, true)) {
+        if (s_.can_merge(b)) s_.merge(b);
+        return true;
+      }
       const ValueId second = s_.resolve(arm.value);
       if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {
@@ -289,6 +354,7 @@ class Folder {
         // joins `other`.
         const int straight = side == 0 ? 1 : 0;
         const bool negated = k != straight;
+        if (negated && arm.edges[0].to == arm.edges[1].to) continue;
         const Edge &joined = arm.edges[k], &free = arm.edges[1 - k];
         const bool carries = count_in(other, first) > 0;
         if (!same_args(other, joined, carries ? first : ValueId(), second)) continue;
@@ -618,7 +684,7 @@ class Folder {
 
   /// Is what stands before the tail nothing but the evaluation of `root`?
   bool arm_is_expression(BlockId block, std::size_t length, ValueId root, ValueId tested = {}) {
-    Node& node = s_.nodes[block.index];
+    const Node& node = s_.nodes[block.index];
     // A constant that lay on the stack before the test is an operand of what follows both arms,
     // though each could load it.
     for (ValueId v : std::span(node.body).first(node.body.size() - length))
@@ -626,10 +692,7 @@ class Folder {
         if (const ValueId loaded = s_.resolve(operand);
             is_const(loaded) && s_.at(loaded).block != block)
           return false;
-    std::vector<ValueId> whole = node.body;
-    node.body.resize(whole.size() - length);
-    const Arm arm = as_expression(block, root, 1);
-    s_.nodes[block.index].body = std::move(whole);
+    const Arm arm = prefix_as_expression(block, node.body.size() - length, root, 1);
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);
   }
 
@@ -947,6 +1010,7 @@ class Folder {
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
+    if (node.edges[0].to == node.edges[1].to) return join_decided(a, false);
     const bool yes = is_arm_block(a, node.edges[0]), no = is_arm_block(a, node.edges[1]);
     if ((!yes && !no) || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;
     const auto is_arm = [&](bool is_block, int side, TermKind term) {

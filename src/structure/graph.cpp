@@ -588,7 +588,8 @@ bool StructureGraph::same_operation(const Value& a, const Value& b) const {
 bool StructureGraph::same_select(ValueId a, ValueId b) {
   const Select &m = select_of(a), &n = select_of(b);
   return m.kind == n.kind && m.chained == n.chained && m.negate_first == n.negate_first &&
-         same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse);
+         same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse) &&
+         same_tree(m.decided, n.decided);
 }
 
 bool StructureGraph::negated_select(ValueId a, ValueId b) {

@@ -120,6 +120,7 @@ struct Select {
   bool inner =
       false;  // And, Or: `first` is the first operand of one in brackets, `(a and b) and c`
   ExprId rest, orelse;  // IfExp: rest is the body
+  ExprId decided;       // IfExp: `first or True`, `first and False`: the constant, which decides
 };
 
 /// One `case` of a `match` statement. Its node is empty but for the first one's, which evaluates

@@ -49,14 +49,15 @@ class Writer:
     def target(self):
         return self.rng.choice([self.name()] * 8 + ["%s, %s" % (self.name(), self.name()), "box.v"])
 
-    def condition(self, depth):
+    def condition(self, depth, walrus=True):
         e = self.expression
         forms = [
-            "%s", "not (%s)", "(%s) or True", "(4 if (%s) is None else (%s))", "(%s) and (%s)",
+            "%s", "not (%s)", "(%s) or True", "(%s) and (%s) or True",
+            "(4 if (%s) is None else (%s))", "(%s) and (%s)",
             "(True if (%s) else (%s))", "(False if (%s) else (%s))",
         ]  # fmt: skip
         form = self.rng.choice(forms)
-        return form % tuple(e(depth - 1) for _ in range(form.count("%s")))
+        return form % tuple(e(depth - 1, walrus) for _ in range(form.count("%s")))
 
     def clauses(self, depth):
         text = "for %s in (%s, 1, None)" % (self.target(), self.expression(depth - 1, walrus=False))
@@ -87,7 +88,8 @@ class Writer:
         if choice == 7:
             return "(lambda: %s)()" % e()
         if choice == 8:
-            return "(%s if %s else %s)" % (e(), e(), e())
+            never = "(%s) and False" % e() if rng.random() < 0.1 else ""
+            return "(%s if %s else %s)" % (e(), never or self.condition(depth, walrus), e())
         if choice == 9:
             return "(%s, %s)" % (e(), e())
         if choice == 10:
@@ -156,6 +158,9 @@ class Writer:
         if choice < 3:
             return [indent + "%s = %s" % (self.target(), e(3))]
         if choice < 5:
+            if rng.random() < 0.1:  # whose value nothing reads
+                form = rng.choice(["(%s or %s) or None", "(%s or %s) and 1", "(%s and %s) or 2"])
+                return [indent + form % (e(2), e(2))]
             return [indent + "log(%s)" % e(3)]
         if choice == 5:
             return [indent + rng.choice(["del %s" % self.name(), "%s += 1" % self.name()])]
