@@ -492,6 +492,7 @@ def _number(node: Node) -> Tuple[int, ...]:
 
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
 _FRAME = re.compile(r"(.+):\d+ in ([^:]+):")
+_BARE = re.compile(r"(.+):(\d+) in [^:]+: *$")
 
 
 class _Callers:
@@ -530,11 +531,19 @@ class _Callers:
         return found
 
     def as_written(self, frame: str) -> str:
-        """A frame in transformed code at the line of the program that it comes from."""
+        """A frame in transformed code at the line of the program that it comes from, with the text
+        of the line where a source is known.
+        """
         match = _FILE.match(frame)
         node = self._by_path.get(match.group(1)) if match else None
         if match is None or node is None or node.function is None:
-            return frame
+            bare = _BARE.match(frame)
+            place = (bare.group(1), int(bare.group(2))) if bare else ("", 0)
+            return (
+                "%s %s" % (frame.rstrip(), self._lines[place].strip())
+                if place in self._lines
+                else frame
+            )
         number = int(match.group().rpartition(":")[2].split(" ")[0])
         line = dict(row[:2] for row in node.entry.get("line_map") or () if len(row) > 1).get(number)
         if not line:

@@ -1,6 +1,5 @@
 """What the frames of a running compile hold, to be asked inside a bytecode hook."""
 
-import linecache
 import sys
 import traceback
 import types
@@ -92,6 +91,14 @@ def frame_code() -> Optional[types.CodeType]:
     return found if isinstance(found, types.CodeType) else None
 
 
+def _known_line(filename: str, number: int) -> str:
+    # what linecache knows, as torch's own stacks make it; its functions may be the program's
+    cache = getattr(sys.modules.get("linecache"), "cache", None)
+    known = cache.get(filename) if isinstance(cache, dict) else None
+    lines = known[2] if isinstance(known, tuple) and len(known) > 2 else []
+    return str(lines[number - 1]).strip() if 0 < number <= len(lines) else ""
+
+
 def calling_frames() -> List[Dict[str, Any]]:
     """The frames that led to the compile that starts, outermost first, as torch's trace has them:
     file, line, function and text of the line.
@@ -113,7 +120,7 @@ def calling_frames() -> List[Dict[str, Any]]:
             "filename": code.co_filename,
             "line": line,
             "name": code.co_name,
-            "loc": linecache.getline(code.co_filename, line).strip(),
+            "loc": _known_line(code.co_filename, line),
         }
         for code, line in reversed(found)
     ]
