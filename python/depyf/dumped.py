@@ -109,7 +109,7 @@ def _add_earlier(document: Document, name: Any) -> None:
             key: earlier[key] + document.get(key, [])
             for key in ("functions", "unattributed", "problems")
         }
-        for key in ("profiles", "nonfinite"):
+        for key in ("profiles", "nonfinite", "cudagraph_skips"):
             joined[key] = earlier.get(key, []) + document.get(key, [])
         document.update(joined)
         document["started"] = min(earlier["started"], document["started"])

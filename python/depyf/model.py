@@ -538,6 +538,7 @@ class Run:
     unavailable: Dict[str, str] = field(default_factory=dict)
     profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
     nonfinite: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.numbers
+    cudagraph_skips: List[str] = field(default_factory=list)  # torch's words, once each
 
     def entries(self) -> Iterator[Entry]:
         """Every entry of every function, in order of compilation within each function."""
@@ -606,6 +607,7 @@ class Run:
             "unavailable": self.unavailable,
             "profiles": self.profiles,
             "nonfinite": self.nonfinite,
+            "cudagraph_skips": self.cudagraph_skips,
         }
 
     def __repr__(self) -> str:

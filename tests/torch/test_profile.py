@@ -307,3 +307,133 @@ def test_an_entry_has_its_qualified_name():
     names = [one.name.rpartition("<locals>.")[2].partition(",")[0] for one in found.entries]
     assert names == ["Inner.forward"] * 2
     assert "Inner.forward, resumed after line" in str(found)
+
+
+class Event:
+    """An event of torch.profiler."""
+
+    def __init__(self, name, start, end, thread=1, device="CPU"):
+        self.name, self.thread, self.device_type = name, thread, "DeviceType." + device
+        self.time_range = type("Span", (), {"start": start, "end": end})
+
+
+def sums(*events):
+    from depyf.torch.profile import sums_of
+
+    found, _ = sums_of(type("Profiler", (), {"events": lambda self: list(events)})())
+    return found, {part: round(seconds * 1e6) for part, seconds in found.parts.items()}
+
+
+def test_a_backward_in_the_thread_of_a_gpu_is_time_of_the_call_that_waits_for_it():
+    step = [
+        Event("depyf: all calls", 0, 100),
+        Event("Torch-Compiled Region: 0/0", 10, 90),
+        Event("aten::ones_like", 12, 20),
+    ]
+    backward = [
+        Event("autograd::engine::evaluate_function: CompiledFunctionBackward", 30, 70, 2),
+        Event("CompiledFunctionBackward", 32, 68, 2),
+        Event("## Call CompiledFxGraph abc ##", 40, 60, 2),
+    ]
+    found, parts = sums(*step, *backward)
+    assert parts == {"other": 20, "python": 32, "operators": 8, "autograd": 20, "graphs": 20}
+    assert round(found.entries["0/0"].seconds * 1e6) == 80
+    # a thread that does other things is not autograd's; nor does a caller wait that goes on
+    _, parts = sums(*step, *backward, Event("aten::mm", 75, 80, 2))
+    assert "graphs" not in parts
+    _, parts = sums(*step, *backward, Event("aten::mm", 50, 55))
+    assert "graphs" not in parts
+
+
+def test_a_gpu_is_busy_while_at_least_one_kernel_runs():
+    from depyf.report.runtime import conclusions
+
+    kernels = [Event("triton_poi_fused_add_0", at, at + 4, device="CUDA") for at in (0, 2, 20)]
+    found, _ = sums(
+        Event("depyf: all calls", 0, 100),
+        Event("cudaGraphLaunch", 1, 2),
+        Event("aten::mm", 3, 9),
+        *kernels,
+    )
+    device = found.device_time()
+    assert round(device.busy * 1e6) == 10 and device.kernels == 3 and device.graphs == 1
+    told = str(Profile(1, 1e-4, {"other": 1e-4}, [], list(found.operators.values()), device=device))
+    assert " 10.0 %     10.0 us  the GPU computes meanwhile: 3 kernels and copies a call" in told
+
+    def of(**given):
+        profile = {"parts": {"graphs": 1e-4}, "whole": 1e-4, "entries": (), "calls": 1}
+        return conclusions(dict(profile, device=dict(vars(device), **given)))
+
+    assert of() == [
+        "The GPU computes for 10 µs of the 100 µs of a call; the rest of the time it waits for "
+        "what the processor does between launches. Larger inputs, or more work in one call, use "
+        "it better."
+    ]
+    assert 'mode="reduce-overhead" launches the 30 kernels' in of(kernels=30, graphs=0)[0]
+    assert "only other kernels, or less to compute" in of(busy=8e-5)[0]
+    assert "80 µs of the 100 µs of a call" in of(busy=8e-5)[0]
+    assert sums(Event("depyf: all calls", 0, 100))[0].device_time() is None
+
+
+@pytest.mark.parametrize(
+    "name, title",
+    [
+        ("triton_poi_fused_add_0", "triton_poi_fused_add_0"),
+        ("Memcpy DtoH (Device -> Pinned)", "Memcpy DtoH (Device -> Pinned)"),
+        (
+            "void cutlass::Kernel2<cutlass_80_sgemm_nn>(cutlass_80_sgemm_nn::Params)",
+            "Kernel2<cutlass_80_sgemm_nn>",
+        ),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+            "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>)",
+            "vectorized_elementwise_kernel<FillFunctor>",
+        ),
+        (
+            "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::"
+            "native::(anonymous namespace)::where_kernel_impl(at::TensorIterator&)::{lambda()#1}> "
+            ">(int)",
+            "elementwise_kernel<where_kernel_impl>",
+        ),
+        ("void cublasLt::splitKreduce_kernel<32, 16, int, float>(x)", "splitKreduce_kernel"),
+        ("void softmax(float*)", "softmax"),
+        ("void ", "void "),
+    ],
+)
+def test_a_kernel_of_a_library_is_called_by_its_function(name, title):
+    from depyf.report.runtime import kernel_title
+
+    assert kernel_title(name) == title
+
+
+def test_kernels_with_long_names_are_told_apart():
+    from depyf.torch.profile import OperatorTime
+
+    names = [
+        "sm80_xmma_gemm_f32f32_f32f32_f32_%s_n_tilesize32x32x8_stage3_execute" % one
+        for one in ("nt", "tn")
+    ]
+    told = str(Profile(1, 1.0, {}, [], [OperatorTime(one, 5, 1.0, "cuda") for one in names]))
+    rows = [line for line in told.splitlines() if line.startswith("sm80")]
+    assert len({row.split()[0] for row in rows}) == 2
+    assert all(row.endswith("    5  200.00 ms") for row in rows)
+
+
+def test_why_a_graph_runs_without_a_cuda_graph_is_told_also_when_only_a_call_shows_it(tmp_path):
+    utils = pytest.importorskip("torch._inductor.cudagraph_utils")
+    if not hasattr(utils, "log_cudagraph_skip_and_bump_counter"):
+        pytest.skip("this torch logs it in another way")
+
+    def f(x):
+        return x + 1
+
+    filters = list(utils.cudagraphs_log.filters)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(f, backend="inductor")(torch.ones(3))
+        for _ in range(2):
+            utils.log_cudagraph_skip_and_bump_counter("skipping cudagraphs due to\n mutated inputs")
+    assert run.cudagraph_skips == ["skipping cudagraphs due to mutated inputs"]
+    assert list(utils.cudagraphs_log.filters) == filters
+    assert json.loads((tmp_path / "depyf.json").read_text())["cudagraph_skips"]
+    assert "skipping cudagraphs due to mutated inputs" in (tmp_path / "index.html").read_text()

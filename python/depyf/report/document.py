@@ -222,6 +222,7 @@ _PROFILE = {
     "eager": _TIMING,
     "memory": {"compiled": _MEMORY, "eager": _MEMORY},
     "cudagraph_skips": [""],
+    "device": {"busy": 0.0, "kernels": 0, "device": "", "graphs": 0},
 }
 
 
@@ -298,6 +299,7 @@ def fit(document: Document) -> Document:
         "unattributed": [_fit_entry(entry) for entry in _dicts(document.get("unattributed"))],
         "profiles": [_fit_profile(one) for one in _dicts(document.get("profiles"))],
         "nonfinite": _fit(document.get("nonfinite"), _NONFINITE),
+        "cudagraph_skips": _fit(document.get("cudagraph_skips"), [""]),
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {
             name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()

@@ -1,6 +1,7 @@
 """Where calls spent their time, for the page: the profiles of a run and those of each entry."""
 
-from typing import Any, Dict, List
+import re
+from typing import Any, Dict, List, Optional
 
 #: the parts of a call in their order, with what they are called where they are shown
 PARTS = (
@@ -30,6 +31,61 @@ def short_bytes(count: float) -> str:
         if count >= size:
             return "%.3g %s" % (count / size, unit)
     return "%d bytes" % count
+
+
+#: types in the template of a kernel that do not tell what it does
+_PLAIN_TYPE = re.compile(r"(std::.*|true|false|int|float|double|bool|long|char|unsigned|void)$")
+#: functions of ATen that tell what an elementwise kernel does
+_TELLING = re.compile(r"Functor|kernel_impl$|kernel_cuda$")
+
+
+def kernel_title(name: str) -> str:
+    """What a kernel is called for people: a C++ function without namespaces and types.
+
+    One name of its template stays, the one that tells what the kernel does:
+    `vectorized_elementwise_kernel<FillFunctor>`. Other names stay as they are.
+
+    Args:
+        name: as torch.profiler has it, for example `void at::native::f<4, g<float> >(int, g)`.
+    """
+    if not name.startswith("void "):
+        return name
+    text = name[len("void ") :].replace("(anonymous namespace)::", "")
+    head = re.split(r"[<(]", text, maxsplit=1)[0]
+    title = head.rpartition("::")[2]
+    if not title:
+        return name
+    if not text[len(head) :].startswith("<"):
+        return title
+    template = text[len(head) :].partition(">(")[0]
+    kinds = [
+        kind.rpartition("::")[2]
+        for kind in re.findall(r"(?<!\w)[A-Za-z_][\w:]*", template)
+        if not _PLAIN_TYPE.match(kind)
+    ]
+    telling = [kind for kind in kinds if _TELLING.search(kind)] or kinds
+    return "%s<%s>" % (title, telling[0]) if telling else title
+
+
+def device_row(profile: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    """How much of the time a GPU computed, as a row below those of the parts.
+
+    Args:
+        profile: one of `profiles` in docs/run_schema.md.
+    Returns:
+        `share` in percent, `each` in seconds, and `words`; None where no device did anything.
+    """
+    device = profile.get("device")
+    if not (device and device["kernels"]):
+        return None
+    calls = max(profile["calls"], 1)
+    count = "%.3g" % (device["kernels"] / calls) if profile["calls"] else "%d" % device["kernels"]
+    kernels = "1 kernel or copy" if count == "1" else "%s kernels and copies" % count
+    return {
+        "share": 100 * device["busy"] / max(profile["whole"], device["busy"], 1e-12),
+        "each": device["busy"] / calls,
+        "words": "the GPU computes meanwhile: %s%s" % (kernels, " a call" * bool(profile["calls"])),
+    }
 
 
 def _rows(parts: Dict[str, float], whole: float, calls: int) -> List[Dict[str, Any]]:
@@ -98,6 +154,8 @@ def conclusions(profile: Dict[str, Any]) -> List[str]:
             "function is too small, or broken into parts that are. Compile the loop or the "
             "function around it, or leave it alone; --breaks says where it is broken."
         )
+    if not found:
+        found += _of_device(profile)
     work = sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd")) / whole
     if not found and work >= 0.5:
         found.append(
@@ -105,6 +163,41 @@ def conclusions(profile: Dict[str, Any]) -> List[str]:
             "compute, make it faster." % (100 * work)
         )
     return found
+
+
+#: from how many kernels for each launch on it pays to launch them as one CUDA graph
+_MANY_LAUNCHES = 10
+
+
+def _of_device(profile: Dict[str, Any]) -> List[str]:
+    """What a GPU's part of the calls comes to."""
+    device = profile.get("device")
+    if not (device and device["kernels"] and profile["calls"]):
+        return []
+    busy = device["busy"] / profile["calls"]
+    # the profiler makes launches slower, not kernels
+    timing = profile.get("compiled")
+    each = max(busy, timing["median"] if timing else profile["whole"] / profile["calls"], 1e-12)
+    if busy >= each / 2:
+        return [
+            "The GPU computes for %s of the %s of a call: only other kernels, or less to compute, "
+            "make it faster." % (short_time(busy), short_time(each))
+        ]
+    text = (
+        "The GPU computes for %s of the %s of a call; the rest of the time it waits for what "
+        % (
+            short_time(busy),
+            short_time(each),
+        )
+    )
+    text += "the processor does between launches. "
+    if device["graphs"] or device["kernels"] < _MANY_LAUNCHES * profile["calls"]:
+        return [text + "Larger inputs, or more work in one call, use it better."]
+    return [
+        text
+        + 'mode="reduce-overhead" launches the %d kernels of a call as CUDA graphs.'
+        % (device["kernels"] / profile["calls"])
+    ]
 
 
 def _of_entry(entry: Dict[str, Any]) -> List[str]:
@@ -140,6 +233,10 @@ def _memory(profile: Dict[str, Any]) -> List[str]:
     ]
 
 
+def _titled(operators: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    return [dict(one, title=kernel_title(one["name"])) for one in operators]
+
+
 def profiles_of(runs: List[Dict[str, Any]], nodes: List[Any]) -> List[Dict[str, Any]]:
     """The profiles of runs in the form that the page shows, each with its entries.
 
@@ -172,7 +269,8 @@ def profiles_of(runs: List[Dict[str, Any]], nodes: List[Any]) -> List[Dict[str, 
                 "memory": _memory(profile),
                 "skips": profile["cudagraph_skips"],
                 "conclusions": conclusions(profile),
-                "operators": profile["operators"][:_OPERATORS],
+                "operators": _titled(profile["operators"][:_OPERATORS]),
+                "device": device_row(profile),
                 "entries": [],
             }
             for entry in profile["entries"]:
@@ -185,6 +283,7 @@ def profiles_of(runs: List[Dict[str, Any]], nodes: List[Any]) -> List[Dict[str, 
                     "each": seconds / max(entry["calls"], 1),
                     "share": 100 * seconds / max(whole, seconds, 1e-12),
                     "parts": _rows(entry["parts"], seconds, entry["calls"]),
+                    "operators": _titled(entry["operators"][:_OPERATORS]),
                 }
                 shown["entries"].append(row)
                 if row["node"] is not None:

@@ -4,6 +4,8 @@ Built on torch.profiler, whose events nest: what an event took beside those insi
 part, so the parts of a run add up to all of it.
 """
 
+import bisect
+import inspect
 import statistics
 import time
 from dataclasses import dataclass, field
@@ -80,6 +82,23 @@ class OperatorTime:
 
 
 @dataclass
+class DeviceTime:
+    """What a device with a queue of its own, such as a GPU, did in all calls.
+
+    Attributes:
+        busy: seconds in which at least one kernel or copy ran.
+        kernels: how many of them ran.
+        device: "cuda", for example.
+        graphs: how many CUDA graphs were launched.
+    """
+
+    busy: float
+    kernels: int
+    device: str
+    graphs: int = 0
+
+
+@dataclass
 class EntryTime:
     """What one compiled entry took in all calls, in seconds, without the entries that it calls."""
 
@@ -111,6 +130,7 @@ class Profile:
         compiled, eager: one call without the profiler, compiled and not, measured in turns.
         compiled_memory, eager_memory: what one call needs; None where it was not measured.
         cudagraph_skips: why torch ran graphs of this function without CUDA graphs.
+        device: what a GPU did in all calls; None where none did anything.
         function: the name of what was called; "" for a whole program.
     """
 
@@ -125,6 +145,7 @@ class Profile:
     eager_memory: Optional[Memory] = None
     cudagraph_skips: List[str] = field(default_factory=list)
     function: str = ""
+    device: Optional[DeviceTime] = None
 
     def to_json(self) -> Dict[str, Any]:
         """The same as plain data; docs/run_schema.md describes it."""
@@ -151,6 +172,7 @@ class Profile:
             "eager": plain(self.eager),
             "memory": {"compiled": plain(self.compiled_memory), "eager": plain(self.eager_memory)},
             "cudagraph_skips": list(self.cudagraph_skips),
+            "device": plain(self.device),
         }
 
     @property
@@ -181,12 +203,18 @@ class Profile:
             if seconds:
                 share = 100 * seconds / max(self.whole, 1e-12)
                 lines.append("%5.1f %%  %10s  %s" % (share, self._each(seconds), words))
+        row = runtime.device_row(self.to_json())
+        if row is not None:
+            figures = (row["share"], _time(row["each"]), row["words"])
+            lines.append("%5.1f %%  %10s  %s" % figures)
         lines += self._entry_lines()
-        if self.operators:
-            lines += ["", "operators and kernels            calls       each"]
-        for row in self.operators[:10]:
+        titles = _told_apart([runtime.kernel_title(row.name) for row in self.operators[:10]])
+        width = max([32, *map(len, titles)])
+        if titles:
+            lines += ["", "%-*s calls       each" % (width, "operators and kernels")]
+        for title, row in zip(titles, self.operators):
             each = _time(row.seconds / max(row.calls, 1))
-            text = "%-32s %5d %10s  %s" % (row.name[:32], row.calls, each, _places(row.lines))
+            text = "%-*s %5d %10s  %s" % (width, title, row.calls, each, _places(row.lines))
             lines.append(shown(text).rstrip())
         told = runtime.conclusions(self.to_json())
         return "\n".join(lines + [""] * bool(told) + [shown(text) for text in told])
@@ -253,6 +281,16 @@ def _places(lines: List[str]) -> str:
     return ", ".join(lines[:2]) + more
 
 
+def _told_apart(names: List[str], width: int = 40) -> List[str]:
+    """The names cut to about `width` characters, and to more where two would be the same."""
+    longest = max(map(len, names), default=0)
+    for size in range(width, longest):
+        found = [one if len(one) <= size else one[: size - 1] + "…" for one in names]
+        if len(set(found)) == len(set(names)):
+            return found
+    return names
+
+
 def _time(seconds: float) -> str:
     if seconds < 1e-3:
         return "%.1f us" % (seconds * 1e6)
@@ -261,6 +299,11 @@ def _time(seconds: float) -> str:
 
 #: parts that are not of the entry in which they happen
 _NOT_OF_ENTRY = ("guards", "compiling")
+
+
+#: name, begin and end in microseconds
+_Event = Tuple[str, float, float]
+_GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
 
 
 class _Open:
@@ -281,6 +324,8 @@ class _Sums:
         self.entries: Dict[str, EntryTime] = {}
         self.operators: Dict[Tuple[str, str], OperatorTime] = {}
         self.of_entries: Dict[Tuple[str, str], OperatorTime] = {}  # by compile id and name
+        self.on_device: List[Tuple[float, float, str]] = []  # begin, end in microseconds, device
+        self.graphs = 0  # launches of CUDA graphs
 
     def _close(self, one: _Open) -> None:
         own = max(0.0, one.end - one.start - one.inner) / 1e6
@@ -292,7 +337,7 @@ class _Sums:
     def entry(self, compile_id: str) -> EntryTime:
         return self.entries.setdefault(compile_id, EntryTime(compile_id))
 
-    def add(self, events: Iterable[Tuple[str, float, float]]) -> None:
+    def add(self, events: Iterable[_Event]) -> None:
         """Adds the events of one thread: name, begin and end in microseconds, sorted by begin."""
         stack: List[_Open] = []
         waiting: List[_Open] = []  # lookups whose region has not begun: guards belong to it
@@ -330,11 +375,28 @@ class _Sums:
         while stack:
             self._close(stack.pop())
 
-    def add_kernel(self, name: str, seconds: float, device: str) -> None:
-        """A kernel on a device of its own, which runs beside the threads of the processor."""
+    def add_kernel(self, name: str, start: float, end: float, device: str) -> None:
+        """A kernel on a device of its own, which runs beside the threads of the processor.
+
+        Args:
+            name: the kernel's, or what a copy is called.
+            start, end: in microseconds.
+            device: "cuda", for example.
+        """
         row = self.operators.setdefault((name, device), OperatorTime(name, 0, 0.0, device))
         row.calls += 1
-        row.seconds += seconds
+        row.seconds += (end - start) / 1e6
+        self.on_device.append((start, end, device))
+
+    def device_time(self) -> Optional[DeviceTime]:
+        """What the device did: kernels of several streams that run at once count once."""
+        if not self.on_device:
+            return None
+        busy, until = 0.0, float("-inf")
+        for start, end, _ in sorted(self.on_device):
+            busy += max(0.0, end - max(start, until))
+            until = max(until, end)
+        return DeviceTime(busy / 1e6, len(self.on_device), self.on_device[0][2], self.graphs)
 
 
 def sums_of(profiler: Any, thread: Optional[int] = None) -> Tuple["_Sums", float]:
@@ -344,22 +406,53 @@ def sums_of(profiler: Any, thread: Optional[int] = None) -> Tuple["_Sums", float
         profiler: a `torch.profiler.profile` that has ended.
         thread: only this thread's; that of the calls where it is None and there is one.
     """
-    threads: Dict[int, List[Tuple[str, float, float]]] = {}
+    threads: Dict[int, List[_Event]] = {}
     sums, all_calls, caller = _Sums(), 0.0, thread
     for event in profiler.events():
         span = event.time_range
         device = str(getattr(event, "device_type", "")).rpartition(".")[2].lower()
         if device not in ("cpu", ""):
             if not event.name.startswith(("depyf: ", _REGION)):
-                sums.add_kernel(event.name, (span.end - span.start) / 1e6, device)
+                sums.add_kernel(event.name, span.start, span.end, device)
             continue
+        if event.name in _GRAPH_LAUNCHES:
+            sums.graphs += 1
         if event.name == _ALL:
             all_calls, caller = (span.end - span.start) / 1e6, event.thread
         threads.setdefault(event.thread, []).append((event.name, span.start, span.end))
-    for number, events in threads.items():
-        if caller is None or number == caller:
-            sums.add(sorted(events, key=lambda row: (row[1], -row[2])))
+    for events in threads.values():
+        events.sort(key=lambda row: (row[1], -row[2]))
+    if caller is None:
+        for events in threads.values():
+            sums.add(events)
+    elif caller in threads:
+        own = threads.pop(caller)
+        for events in threads.values():
+            own = own + _run_for(own, events)
+        sums.add(sorted(own, key=lambda row: (row[1], -row[2])))
     return sums, all_calls
+
+
+def _run_for(caller: List[_Event], other: List[_Event]) -> List[_Event]:
+    """The events of autograd's thread for a device that the caller waited for.
+
+    The backward of tensors on a GPU runs in such a thread, which does nothing else
+    (torch/csrc/autograd/engine.cpp). Both lists are sorted by begin.
+    """
+    begins = [start for _, start, _ in caller]
+    found: List[_Event] = []
+    until = float("-inf")
+    waits = False
+    for event in other:
+        name, start, end = event
+        if start >= until:  # nothing of this thread is around it
+            if not name.startswith("autograd::engine"):
+                return []
+            until = end
+            waits = bisect.bisect_left(begins, start) == bisect.bisect_right(begins, end)
+        if waits:
+            found.append(event)
+    return found
 
 
 def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
@@ -399,7 +492,10 @@ def _profiler(torch: Any) -> Any:
     kinds = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
         kinds.append(torch.profiler.ProfilerActivity.CUDA)
-    return torch.profiler.profile(activities=kinds)
+    options: Dict[str, Any] = {}
+    if "acc_events" in inspect.signature(torch.profiler.profile.__init__).parameters:
+        options["acc_events"] = True  # else torch warns that events of earlier cycles are lost
+    return torch.profiler.profile(activities=kinds, **options)
 
 
 def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any) -> Profile:
@@ -467,6 +563,7 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
         memory["eager"],
         _skips(run),
         _name_of(fn),
+        sums.device_time(),
     )
     for open_run in open_runs():
         open_run.profiles.append(found.to_json())
@@ -487,6 +584,8 @@ def _skips(run: Any) -> List[str]:
             reason = (metrics or {}).get("cudagraph_skip_reason")
             if reason:
                 found[" ".join(str(reason).split())] = None
+    for reason in run.cudagraph_skips if run is not None else ():
+        found[reason] = None
     return list(found)
 
 
@@ -512,6 +611,8 @@ class watch:
         return self
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
+        if kind is None:
+            _synchronize(compat.require_torch())()  # kernels that still run are the program's
         self._range.__exit__(None, None, None)
         whole = time.perf_counter() - self._begun
         self._profiler.__exit__(None, None, None)
@@ -520,6 +621,7 @@ class watch:
         entries = _sorted_entries(sums, self._run)
         self.found = Profile(0, whole, sums.parts, entries, rows)
         self.found.cudagraph_skips = _skips(self._run)
+        self.found.device = sums.device_time()
         if self._run is not None:
             self._run.profiles.append(self.found.to_json())
 

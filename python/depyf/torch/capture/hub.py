@@ -54,6 +54,18 @@ def _with_all_frames(details: Any) -> Any:
     return dict(details, stack=frames + stack[-1:])
 
 
+class _TakeSkips(logging.Filter):
+    """Takes why graphs run without CUDA graphs; every record passes."""
+
+    def __init__(self, hub: "Hub") -> None:
+        super().__init__()
+        self._hub = hub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        compat.untraced(self._hub.skipped_cudagraph, record)
+        return True
+
+
 class _TakeText(logging.Filter):
     """Takes the texts of a logger; those that somebody else listens to pass."""
 
@@ -221,6 +233,11 @@ class Hub:
             for stage, logger in compat.fusion_loggers().items():
                 take = functools.partial(self.fused, stage)
                 self._fusion.append(compat.watch_fusion(logger, take))
+            skips = compat.cudagraph_logger()
+            if skips is not None:
+                taker = _TakeSkips(self)
+                skips.addFilter(taker)
+                self._fusion.append(functools.partial(skips.removeFilter, taker))
 
     def _active(self, lingering: bool = False) -> List[Session]:
         # a forked process inherits the blocks of its parent; their folder and their run are the
@@ -408,6 +425,17 @@ class Hub:
                 session.on_log(stage, text, figures, context, compile_id, attempt)
             except Exception as error:
                 session.failed("reading torch's log of %s" % stage, error)
+
+    def skipped_cudagraph(self, record: logging.LogRecord) -> None:
+        """Takes why a graph runs without a CUDA graph; never raises."""
+        try:
+            text = " ".join(str(record.getMessage()).split())
+            if text.startswith("skipping cudagraph"):
+                for session in self._active():
+                    if text not in session.run.cudagraph_skips:
+                        session.run.cudagraph_skips.append(text)
+        except Exception as error:
+            self._tell("reading torch's log of CUDA graphs", error)
 
     def fused(self, stage: str, write: Callable[[], str]) -> None:
         """Takes the text of inductor's IR before or after fusion; never raises."""

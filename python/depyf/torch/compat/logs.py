@@ -126,6 +126,16 @@ def fusion_loggers() -> Dict[str, logging.Logger]:
     return dict(_fusion_loggers() or {})
 
 
+def cudagraph_logger() -> Optional[logging.Logger]:
+    """The logger of why graphs run without CUDA graphs; None before inductor is loaded.
+
+    Some reasons are known only when a graph runs, and stand in no record of the trace
+    (torch/_inductor/cudagraph_trees.py).
+    """
+    module = "torch._inductor.cudagraph_utils"
+    return logging.getLogger(module + ".__cudagraphs") if module in sys.modules else None
+
+
 #: what torch 2.2, which has no structured trace, logs -> the module and the artifact whose logger
 #: it is. Later ones trace all of it, first without graph breaks.
 _ARTIFACT_LOGGERS = {
