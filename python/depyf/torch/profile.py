@@ -203,9 +203,9 @@ class Profile:
             if seconds:
                 share = 100 * seconds / max(self.whole, 1e-12)
                 lines.append("%5.1f %%  %10s  %s" % (share, self._each(seconds), words))
-        row = runtime.device_row(self.to_json())
-        if row is not None:
-            figures = (row["share"], _time(row["each"]), row["words"])
+        computed = runtime.device_row(self.to_json())
+        if computed is not None:
+            figures = (computed["share"], _time(computed["each"]), computed["words"])
             lines.append("%5.1f %%  %10s  %s" % figures)
         lines += self._entry_lines()
         titles = _told_apart([runtime.kernel_title(row.name) for row in self.operators[:10]])
