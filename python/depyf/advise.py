@@ -124,6 +124,10 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     rows = rows or ["nothing to advise"]
     if normal:
         rows += ["what needs no action:"] + normal
+    skips = document.get("cudagraph_skips") or ()
+    if skips:
+        rows.append("torch ran graphs without CUDA graphs:")
+        rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
     avoidable = overview.avoidable(overview.nodes_of([document]))
     if avoidable:
         rows.append("compile time that could be saved:")

@@ -345,6 +345,26 @@ def test_a_backward_in_the_thread_of_a_gpu_is_time_of_the_call_that_waits_for_it
     assert "graphs" not in parts
 
 
+def test_waiting_for_a_gpu_is_not_code_that_is_not_compiled():
+    from depyf.report.runtime import conclusions
+
+    found, parts = sums(
+        Event("depyf: all calls", 0, 100),
+        Event("Torch-Compiled Region: 0/0", 5, 15),
+        Event("aten::item", 6, 14),
+        Event("cudaStreamSynchronize", 7, 13),
+        Event("cudaDeviceSynchronize", 20, 100),
+        Event("triton_poi_fused_add_0", 8, 98, device="CUDA"),
+    )
+    assert parts == {"other": 10, "python": 2, "operators": 2, "waiting": 86}
+    profile = Profile(1, 1e-4, found.parts, [], [], device=found.device_time())
+    assert "86.0 %     86.0 us  waiting for the GPU" in str(profile)
+    assert conclusions(profile.to_json()) == [
+        "The GPU computes for 90 µs of the 100 µs of a call: only other kernels, or less to "
+        "compute, make it faster."
+    ]
+
+
 def test_a_gpu_is_busy_while_at_least_one_kernel_runs():
     from depyf.report.runtime import conclusions
 
@@ -437,3 +457,7 @@ def test_why_a_graph_runs_without_a_cuda_graph_is_told_also_when_only_a_call_sho
     assert list(utils.cudagraphs_log.filters) == filters
     assert json.loads((tmp_path / "depyf.json").read_text())["cudagraph_skips"]
     assert "skipping cudagraphs due to mutated inputs" in (tmp_path / "index.html").read_text()
+    from depyf import advise
+    from depyf.summary import load
+
+    assert "skipping cudagraphs due to mutated inputs" in advise.text(load(str(tmp_path)))

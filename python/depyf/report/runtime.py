@@ -11,6 +11,7 @@ PARTS = (
     ("graphs", "graphs: generated code"),
     ("operators", "operators that run one by one"),
     ("autograd", "autograd"),
+    ("waiting", "waiting for the GPU"),
     ("compiling", "compiling"),
     ("other", "the rest: code that is not compiled"),
 )
@@ -156,7 +157,9 @@ def conclusions(profile: Dict[str, Any]) -> List[str]:
         )
     if not found:
         found += _of_device(profile)
-    work = sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd")) / whole
+    work = (
+        sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd", "waiting")) / whole
+    )
     if not found and work >= 0.5:
         found.append(
             "%.0f %% of the time is what the graphs compute: only other kernels, or less to "

@@ -35,6 +35,8 @@ def _part(name: str, inside: str) -> str:
     """
     if name.endswith("(dynamo_timed)") or inside == "compiling":
         return "compiling"
+    if name in _WAITS:
+        return "waiting"
     if name == "TorchDynamo Cache Lookup":
         return "guards"
     if name.startswith(_REGION) or name == "Pregraph bytecode":
@@ -271,7 +273,7 @@ class Profile:
 _COLUMNS = (
     ("guards", ("guards",)),
     ("Python", ("python", "wrappers")),
-    ("computing", ("graphs", "operators", "autograd")),
+    ("computing", ("graphs", "operators", "autograd", "waiting")),
 )
 
 
@@ -281,7 +283,7 @@ def _places(lines: List[str]) -> str:
     return ", ".join(lines[:2]) + more
 
 
-def _told_apart(names: List[str], width: int = 40) -> List[str]:
+def _told_apart(names: List[str], width: int = 48) -> List[str]:
     """The names cut to about `width` characters, and to more where two would be the same."""
     longest = max(map(len, names), default=0)
     for size in range(width, longest):
@@ -304,6 +306,12 @@ _NOT_OF_ENTRY = ("guards", "compiling")
 #: name, begin and end in microseconds
 _Event = Tuple[str, float, float]
 _GRAPH_LAUNCHES = ("cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch")
+#: calls of CUDA and HIP that return when the device has computed
+_WAITS = frozenset(
+    prefix + what
+    for prefix in ("cuda", "hip")
+    for what in ("DeviceSynchronize", "StreamSynchronize", "EventSynchronize")
+)
 
 
 class _Open:
