@@ -315,7 +315,12 @@ void Regions::scope_handlers() {
       if (clauses) forget_name(b, s_.regions[i].handler);
       bool left = false;
       for (std::size_t k = 0; k < s_.nodes[b.index].body.size() && !left; ++k) {
-        if (!s_.is_op(s_.nodes[b.index].body[k], Op::POP_EXCEPT) || --depth > 0) continue;
+        const ValueId v = s_.nodes[b.index].body[k];
+        if (s_.is_op(v, Op::END_ASYNC_FOR)) {  // ends its handler, without POP_EXCEPT
+          left = --depth == 0;
+          continue;
+        }
+        if (!s_.is_op(v, Op::POP_EXCEPT) || --depth > 0) continue;
         left = true;
         ways_out.push_back({b, k});
       }
