@@ -9,6 +9,7 @@
 
 #include "opcode/op_set.h"
 #include "simplify/simplify.h"
+#include "verify/arithmetic.h"
 #include "verify/side.h"
 #include "verify/tokens.h"
 #include "verify/words.h"
@@ -394,6 +395,16 @@ class Lockstep {
     return t.kind == TokenKind::Constant ? &canon_[t.a] : nullptr;
   }
 
+  const Literal* small_integer(TokenId token) {
+    const Literal* l = literal(token);
+    return l && l->kind == ConstKind::Int && l->small ? l : nullptr;
+  }
+
+  bool set_integer(Which side, ValueId id, std::optional<std::int64_t> result) {
+    if (result) set(side, id, constant(canon_.integer(*result)));
+    return result.has_value();
+  }
+
   bool all_constant(std::span<const TokenId> items, bool plain) {
     return std::all_of(items.begin(), items.end(), [&](TokenId item) {
       const Literal* l = literal(item);
@@ -557,29 +568,6 @@ class Lockstep {
   }
 
   /// None where that would run code.
-  static std::optional<bool> compared(CompareOp op, std::int64_t x, std::int64_t y) {
-    switch (op) {
-      case CompareOp::Lt:
-        return x < y;
-      case CompareOp::Le:
-        return x <= y;
-      case CompareOp::Eq:
-        return x == y;
-      case CompareOp::Ne:
-        return x != y;
-      case CompareOp::Gt:
-        return x > y;
-      case CompareOp::Ge:
-        return x >= y;
-      case CompareOp::Is:
-      case CompareOp::IsNot:
-      case CompareOp::In:
-      case CompareOp::NotIn:
-        break;
-    }
-    return std::nullopt;
-  }
-
   /// Of an IS: does its value hold for two objects?
   bool negates(Which side, ValueId id) const {
     const SideState& s = sides_[side];
@@ -605,9 +593,11 @@ class Lockstep {
         return true;
       }
       case Op::UNARY: {
-        if (value.arg != static_cast<std::uint32_t>(UnaryOp::Not)) return false;
         const std::vector<TokenId> items = operands(side, value);
-        const int known = truth(items[0]);
+        const auto op = static_cast<UnaryOp>(value.arg);
+        if (const Literal* x = small_integer(items[0]); x && op != UnaryOp::Not)
+          return set_integer(side, id, computed(op, x->integer));
+        const int known = op == UnaryOp::Not ? truth(items[0]) : -1;
         if (known < 0) return false;
         set(side, id, constant(canon_.boolean(known == 0)));
         return true;
@@ -616,17 +606,22 @@ class Lockstep {
         // Comparing small integers runs no code: the dispatch loops of irreducible code depend on
         // it.
         const std::vector<TokenId> items = operands(side, value);
-        const Literal *x = literal(items[0]), *y = literal(items[1]);
-        if (!x || !y || x->kind != ConstKind::Int || y->kind != ConstKind::Int || !x->small ||
-            !y->small)
-          return false;
+        const Literal *x = small_integer(items[0]), *y = small_integer(items[1]);
+        if (!x || !y) return false;
         const std::optional<bool> holds =
             compared(static_cast<CompareOp>(value.arg), x->integer, y->integer);
         if (!holds) return false;
         set(side, id, constant(canon_.boolean(*holds)));
         return true;
       }
-      case Op::BINARY:
+      case Op::BINARY: {
+        // `(1 if a else 0) + 2`: the compiler folds some copies of the sum, and others not.
+        const std::vector<TokenId> items = operands(side, value);
+        const Literal *x = small_integer(items[0]), *y = small_integer(items[1]);
+        if (!x || !y) return false;
+        return set_integer(side, id,
+                           computed(static_cast<BinaryOp>(value.arg), x->integer, y->integer));
+      }
       case Op::INPLACE:
       case Op::CONTAINS:
       case Op::TO_BOOL:

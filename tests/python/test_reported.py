@@ -50,11 +50,67 @@ four: [(1, 2), 3]
 def f(a: [(1, 2)], b: {"k": [("x",)]}) -> call([(1, 2)]): pass
 print(__annotations__, f.__annotations__)
 """
+ARMS = """
+def added(a, b): return a + (1 if b else 0) * 60
+def both(a): return (0 if a else 1) + 5
+def one(a, b): return f(a, (b if b is not None else 0) | 2148401152)
+def down(a): return (7 if a else -7) // 2, (7 if a else -7) % 3
+def signed(a): return -(a if a else 1)
+def raised(a): raise ValueError((1 if a else -2) * 60)
+def f(a, b): return a, b
+for a in (0, 3):
+    print(added(a, a), both(a), one(a, None), one(a, 5), down(a), signed(a))
+    try:
+        raised(a)
+    except ValueError as error:
+        print(error)
+"""
+ASYNC_HANDLER = """
+class Items:
+    def __init__(self, n): self.n = n
+    def __aiter__(self): return self
+    async def __anext__(self):
+        self.n -= 1
+        if self.n < 0: raise StopAsyncIteration
+        return self.n
+async def f(a):
+    try:
+        print(1 // a)
+    except ZeroDivisionError as error:
+        async for x in Items(3):
+            print(x, error)
+    print("between")
+    try:
+        print(1 // a)
+    except ZeroDivisionError as error:
+        found = [x async for x in Items(4) if x]
+        print(found, error)
+        return found
+    else:
+        async for x in Items(3):
+            break
+    finally:
+        try:
+            print(2 // a)
+        except ZeroDivisionError:
+            async for x in Items(2):
+                print(x)
+            else:
+                print("end")
+        print("last")
+for a in (0, 1):
+    try:
+        f(a).send(None)
+    except StopIteration as stop:
+        print(stop.value)
+"""
 ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
 ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
 
 #: name: (first version, last, program)
 PROGRAMS = {
+    "conditional expression of constants as an operand": (7, 15, ARMS),
+    "async for in an exception handler": (7, 15, ASYNC_HANDLER),
     "loop that ends a class": (7, 15, LOOP_IN_CLASS),
     "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
     "loop around a with that ends a script": (7, 15, LOOP_WITH),

@@ -7,6 +7,7 @@
 
 #include "lifted_builder.h"
 #include "simplify/simplify.h"
+#include "verify/arithmetic.h"
 #include "verify/canon.h"
 #include "verify/exact.h"
 #include "verify/lockstep.h"
@@ -146,6 +147,39 @@ TEST(Constants, AContainerThatHoldsItselfEnds) {
 }
 
 /// while True: pass / while True: g()
+TEST(Arithmetic, SmallIntegersGiveWhatPythonGives) {
+  EXPECT_EQ(computed(BinaryOp::Add, 2, 3), 5);
+  EXPECT_EQ(computed(BinaryOp::Subtract, 2, 3), -1);
+  EXPECT_EQ(computed(BinaryOp::Multiply, -4, 3), -12);
+  EXPECT_EQ(computed(BinaryOp::FloorDivide, 7, 2), 3);
+  EXPECT_EQ(computed(BinaryOp::FloorDivide, -7, 2), -4);
+  EXPECT_EQ(computed(BinaryOp::FloorDivide, 7, -2), -4);
+  EXPECT_EQ(computed(BinaryOp::FloorDivide, -6, 2), -3);
+  EXPECT_EQ(computed(BinaryOp::Remainder, 7, 3), 1);
+  EXPECT_EQ(computed(BinaryOp::Remainder, -7, 3), 2);
+  EXPECT_EQ(computed(BinaryOp::Remainder, 7, -3), -2);
+  EXPECT_EQ(computed(BinaryOp::Remainder, -6, 3), 0);
+  EXPECT_EQ(computed(BinaryOp::And, -2, 7), 6);
+  EXPECT_EQ(computed(BinaryOp::LShift, -3, 2), -12);
+  EXPECT_EQ(computed(BinaryOp::RShift, -3, 1), -2);
+  EXPECT_EQ(computed(BinaryOp::RShift, -3, 100), -1);
+  EXPECT_EQ(computed(UnaryOp::Invert, 5), -6);
+  EXPECT_EQ(computed(UnaryOp::Minus, 5), -5);
+}
+
+TEST(Arithmetic, WhatRaisesOrIsLargeIsLeftAlone) {
+  const std::int64_t large = std::int64_t{1} << 40;
+  EXPECT_FALSE(computed(BinaryOp::FloorDivide, 1, 0));
+  EXPECT_FALSE(computed(BinaryOp::Remainder, 1, 0));
+  EXPECT_FALSE(computed(BinaryOp::LShift, 1, -1));
+  EXPECT_FALSE(computed(BinaryOp::RShift, 1, -1));
+  EXPECT_FALSE(computed(BinaryOp::LShift, 1, 70));
+  EXPECT_FALSE(computed(BinaryOp::Multiply, large, large));
+  EXPECT_FALSE(computed(BinaryOp::Add, INT64_MAX, 1));
+  EXPECT_FALSE(computed(BinaryOp::TrueDivide, 4, 2));
+  EXPECT_FALSE(computed(UnaryOp::Minus, INT64_MIN));
+}
+
 TEST(Lockstep, ALoopWithoutEffectsIsNoOtherLoop) {
   Builder spin, same, calls, returns;
   spin.block({{Op::JUMP}}, 1);
