@@ -12,6 +12,7 @@ from pathlib import Path
 
 import depyf
 import pytest
+from forms import long_form
 import torch
 import warm
 from processes import environment
@@ -293,12 +294,7 @@ def test_debugpy_stops_in_transformed_code_and_steps_into_the_graph(prepared, ad
     assert "finished" in (tmp_path / "output").read_text()
 
 
-SLOW = pytest.mark.skipif(
-    not os.environ.get("DEPYF_SLOW"), reason="minutes under a debugger; DEPYF_SLOW=1 runs it"
-)
-
-
-@SLOW
+@long_form
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_debugpy_stops_in_transformed_code_under_other_backends(adapter, tmp_path, backend):
     folder = tmp_path / "dump"

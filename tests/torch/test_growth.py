@@ -19,6 +19,7 @@ import pytest
 import torch
 from depyf.torch.dump import dump_run
 from depyf.torch.model import Artifact, Entry, Function, GraphBreak, Guard, Run
+from forms import long_form
 from interpreters import load_script
 from processes import function_of
 
@@ -118,8 +119,9 @@ def test_a_model_with_more_layers_costs_in_proportion(tmp_path):
     raise AssertionError((seconds, longer))
 
 
+@long_form
 def test_time_and_memory_of_compiles_are_linear():
-    # the long form, with two hundred compiles and long programs, is bench/growth.py itself
+    # two hundred compiles and long programs: bench/growth.py itself
     turns = []
     for _ in range(3):  # a machine that does other things makes one of the two look slow
         turns.append(bench("growth").measure(12, 0, labels=("compiles",))["compiles"])

@@ -1,7 +1,6 @@
 """Values die where they die with torch's own code: weak references, and so memory, tell no difference."""
 
 import gc
-import os
 import random
 import sys
 import warnings
@@ -10,12 +9,11 @@ import weakref
 import depyf
 import pytest
 import torch
+from forms import some_of
 from processes import function_of
 from programs import PROGRAMS, TORCH
 
-
-# A short form: every second program, unless all are asked for.
-WATCHED = PROGRAMS if os.environ.get("DEPYF_TEST_LONG") else PROGRAMS[::2]
+WATCHED = some_of(PROGRAMS, 7)
 
 
 def in_order(log):

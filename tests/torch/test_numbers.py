@@ -7,14 +7,12 @@ import re
 
 import depyf
 import pytest
+from forms import long_form
 import torch
 from depyf.torch import compat
 from depyf.torch.numbers import stages
 
 HERE = os.path.basename(__file__)
-slow = pytest.mark.skipif(
-    not os.environ.get("DEPYF_SLOW"), reason="compiles with inductor; DEPYF_SLOW=1 runs it"
-)
 
 
 def line_of(text):
@@ -319,7 +317,7 @@ def test_a_wrong_kernel(monkeypatch):
     assert found.stages[2].difference < 1e-6 < found.stages[3].difference
 
 
-@slow
+@long_form
 def test_a_wrong_kernel_in_backward(monkeypatch):
     from torch._inductor import lowering
 
