@@ -11,7 +11,10 @@ interface Kernel {
   from: number;
   to: number;
   comment: Comment | null;
-  cppOutputs: boolean[] | null;
+  /** Which arguments it writes, where its signature says so. */
+  writes: boolean[] | null;
+  /** Whether the definition is C++. */
+  cpp: boolean;
   nodes: Set<string>;
 }
 interface Call {
@@ -31,11 +34,14 @@ interface Operand {
   /** Whether the call is given a view of it. */
   viewed: boolean;
 }
+/** Buffer -> the node that it holds. */
 type Buffers = Map<string, string | null>;
 interface Calls {
   definitions: Map<string, Kernel>;
   calls: Call[];
   buffers: Buffers;
+  /** Part of a buffer -> the buffer. */
+  parts: Map<string, string>;
 }
 /** Lines of generated code with the nodes of the graph that they compute. */
 export interface Block {
@@ -50,6 +56,12 @@ export const KERNEL_DEFINITION = /^(\w+) = async_compile\.(\w+)\(/;
 export const SOURCE_NODES =
   /(?:#|\/\/) (?:Topologically Sorted|Unsorted) Source Nodes: \[(.*?)\], Original ATen: \[(.*?)\]/;
 export const NODE_MAPPING = /^#\s+(\S+) => (.+)$/;
+const FRAGMENT_NODE = /^#\s+%(\w+) : .*= call_\w+\[target=/;
+// Calls that Inductor writes without the operator's name, and the operator that they compute.
+const UNNAMED: [RegExp, string][] = [
+  [/^\s+(\w+)\.copy_\((\w+), (?:True|False)\)/, "device_put"],
+  [/^\s+aten\.randint\.low_out\(.*out=(\w+)()\)/, "inductor_seeds"],
+];
 
 export const CPP_DEFINITION = /^(?:extern "C"|static|inline)\s.*?\bvoid\s+(\w+)\(/;
 export const CPP_CALL =
@@ -74,7 +86,8 @@ export function* readWrapper(lines: string[], graph: Graph | null): Steps<Calls>
         from: at,
         to: stop,
         comment: null,
-        cppOutputs: null,
+        writes: null,
+        cpp: true,
         nodes: new Set(),
       });
   });
@@ -104,7 +117,7 @@ export function* readWrapper(lines: string[], graph: Graph | null): Steps<Calls>
     });
     comment = null;
   });
-  return { definitions, calls, buffers };
+  return { definitions, calls, buffers, parts: new Map() };
 }
 
 // Generated code: blocks of lines (a kernel's definition, a call) with the nodes of the post-grad graph that they compute.
@@ -115,13 +128,13 @@ export function* readKernels(
 ): Steps<Block[]> {
   const blocks: Block[] = [],
     wrapper = lines.slice(0, 20).some((line) => /^cpp_wrapper_src = /.test(line));
-  const { definitions, calls, buffers } = yield* wrapper
+  const { definitions, calls, buffers, parts } = yield* wrapper
     ? readWrapper(lines, graph)
     : readCalls(lines, graph);
   if (graph) {
     assign(calls, known, graph);
     yield undefined;
-    connect(calls, buffers, graph);
+    connect(calls, buffers, graph, parts);
   }
   for (const call of calls) {
     for (const kernel of call.kernel ? [call.kernel] : [])
@@ -177,6 +190,7 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
   const definitions = new Map<string, Kernel>(),
     calls: Call[] = [],
     buffers: Buffers = new Map();
+  const parts = new Map<string, string>();
   let comment: Comment | null = null;
   let commentAt = -1;
   for (let at = 0, steps = 0; at < lines.length; at++) {
@@ -191,6 +205,8 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
     if (comment && /^#/.test(line)) {
       const mapped = NODE_MAPPING.exec(line);
       if (mapped) comment.exact.push(...mapped[2].split(", "));
+      const made = FRAGMENT_NODE.exec(line)?.[1];
+      if (made && !comment.exact.includes(made)) comment.exact.push(made);
       continue;
     }
     const definition = KERNEL_DEFINITION.exec(line);
@@ -206,17 +222,40 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
         from: comment && commentAt >= 0 ? commentAt : at,
         to: stop,
         comment,
-        cppOutputs: null,
+        writes: null,
+        cpp: definition[2] !== "triton",
         nodes: new Set(),
       };
-      const signature = /cpp_pybinding\(\[(.*?)\]/.exec(line);
-      if (signature)
-        kernel.cppOutputs = signature[1]
-          .split(",")
-          .map((type) => /\*/.test(type) && !/const/.test(type));
+      const types = /cpp_pybinding\(\[(.*?)\]/.exec(line);
+      if (types)
+        kernel.writes = types[1].split(",").map((type) => /\*/.test(type) && !/const/.test(type));
+      const signature = lines.slice(at, stop).find((one) => /^def \w+\(/.test(one));
+      const written = commaParts(signature?.replace(/^def \w+\(|\):\s*$/g, "") ?? "").map(
+        (parameter) => /^(in_)?out_ptr/.test(parameter),
+      );
+      if (written.includes(true)) kernel.writes = written;
       definitions.set(kernel.name, kernel);
       comment = null;
       at = stop;
+      continue;
+    }
+    const unnamed = UNNAMED.flatMap(([form, operator]) => {
+      const found = form.exec(line);
+      return found ? [{ operator, target: found[1], read: found[2] }] : [];
+    })[0];
+    if (unnamed) {
+      calls.push({
+        at,
+        from: comment ? commentAt : at,
+        kernel: null,
+        library: unnamed.operator,
+        target: unnamed.target,
+        args: [],
+        operands: unnamed.read ? [{ name: unnamed.read, viewed: false }] : [],
+        comment,
+        nodes: new Set(),
+      });
+      comment = null;
       continue;
     }
     const called = /^\s+(?:(\w+) = )?([\w.]+?)(?:\.run)?\((.*)\)\s*(?:#.*)?$/.exec(line);
@@ -232,7 +271,7 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
         kernel,
         library,
         target: called[1] || (/out=(\w+)/.exec(called[3]) || [])[1],
-        args: called[3].match(/[A-Za-z_]\w*/g) || [],
+        args: commaParts(called[3]).map((part) => tensorOf(part)?.name ?? ""),
         operands: library ? operandsOf(called[3]) : [],
         comment,
         nodes: new Set(),
@@ -240,9 +279,12 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
     if (
       kernel ||
       library ||
-      (/\S/.test(line) && !/^\s*(buf\d+ = empty|del |#|with |torch\.)/.test(line))
+      (/\S/.test(line) &&
+        !/^\s*(buf\d+ = empty|del |#|with |torch\.|stream\d+ = |\w+numel = )/.test(line))
     )
       comment = null;
+    const part = /^\s+(buf\d+) = reinterpret_tensor\((\w+)\b.*# alias/.exec(line);
+    if (part) parts.set(part[1], part[2]);
     const alias = /^\s+(buf\d+) = (?:reinterpret_tensor\()?(\w+)\b.*(?:# reuse|\))/.exec(line);
     if (alias && !kernel && !library) buffers.set(alias[1], buffers.get(alias[2]) || null);
     const returned = /^\s+return \((.*)\)\s*$/.exec(line);
@@ -255,7 +297,7 @@ export function* readCalls(lines: string[], graph: Graph | null): Steps<Calls> {
         });
     }
   }
-  return { definitions, calls, buffers };
+  return { definitions, calls, buffers, parts };
 }
 
 // Inductor's own provenance, where it was turned on: "name of what is called:number of the call" -> nodes of the post-grad graph.
@@ -303,11 +345,111 @@ function name(operands: Operand[], node: GraphNode, buffers: Buffers, graph: Gra
   });
 }
 
+/** Input -> the node that writes to it last. */
+function mutations(graph: Graph): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const node of graph.order) {
+    const written = operator(node);
+    if (node.kind !== "op" || !/[^_]_$/.test(written)) continue;
+    for (const name of /^_foreach_/.test(written) ? node.reads : node.reads.slice(0, 1))
+      if (/^(input|parameter)$/.test(graph.nodes.get(name)?.kind ?? "")) found.set(name, node.name);
+  }
+  return found;
+}
+
+/** Node of the captured graph -> what became of it, in order. */
+function madeOf(graph: Graph): Map<string, GraphNode[]> {
+  const found = new Map<string, GraphNode[]>();
+  for (const node of graph.order) {
+    if (node.kind !== "op") continue;
+    for (const name of node.origins ?? []) {
+      const known = found.get(name);
+      if (known) known.push(node);
+      else found.set(name, [node]);
+    }
+  }
+  return found;
+}
+
+/** The names of one call of a kernel -> those of another. Some are the same; the others differ by their number. */
+function aligned(first: string[], names: string[]): Map<string, string> {
+  const found = new Map(first.filter((name) => names.includes(name)).map((name) => [name, name]));
+  const base = (name: string) => name.replace(/_\d+$/, "");
+  const rest = names.filter((name) => !found.has(name));
+  for (const name of first) {
+    if (found.has(name)) continue;
+    const place = rest.findIndex((other) => base(other) === base(name));
+    if (place >= 0) found.set(name, rest.splice(place, 1)[0]);
+  }
+  const left = first.filter((name) => !found.has(name));
+  if (left.length === rest.length) left.forEach((name, at) => found.set(name, rest[at]));
+  return found;
+}
+
+/**
+ * What a later call of a kernel computes. Inductor names the nodes of one call beside the definition; beside another call
+ * stand only what these were made of. Of what became of each, it computes the same nodes.
+ */
+function counterpart(
+  exact: string[],
+  others: Map<string, string>,
+  graph: Graph,
+  made: Map<string, GraphNode[]>,
+): string[] {
+  return exact.flatMap((name) => {
+    const origin = graph.nodes.get(name)?.origins?.[0];
+    if (origin === undefined || !others.has(origin)) {
+      const other = others.get(name) ?? "";
+      return graph.nodes.get(other)?.kind === "op" ? [other] : [];
+    }
+    const before = made.get(origin) ?? [],
+      after = made.get(others.get(origin) ?? "") ?? [],
+      position = before.findIndex((node) => node.name === name);
+    const same =
+      before.length === after.length &&
+      before.every((node, at) => operator(node) === operator(after[at]));
+    if (same) return [after[position].name];
+    const wanted = operator(before[position]);
+    const nth = before.slice(0, position).filter((node) => operator(node) === wanted).length;
+    return after.filter((node) => operator(node) === wanted)[nth]?.name ?? [];
+  });
+}
+
+/** What Inductor wrote beside a generated kernel, or null where it says nothing. */
+function written(
+  call: Call,
+  kernel: Kernel,
+  graph: Graph,
+  made: Map<string, GraphNode[]>,
+): string[] | null {
+  const beside = kernel.comment;
+  const exact = [...(beside?.exact ?? []), ...(call.comment?.exact ?? [])].filter((name) =>
+    graph.nodes.has(name),
+  );
+  const names = call.comment?.names ?? [];
+  if (exact.length && beside && names.length && names.join() !== beside.names.join())
+    return counterpart(exact, aligned(beside.names, names), graph, made);
+  if (exact.length) return exact;
+  if (kernel.cpp || !names.length) return null;
+  const found = names.flatMap((name) => [
+    ...(made.get(name) ?? []).map((node) => node.name),
+    ...(graph.nodes.get(name)?.kind === "op" ? [name] : []),
+  ]);
+  return found.length ? found : null;
+}
+
 // Which nodes each call computes: what Inductor wrote beside it where it did; else a library call is the next node of its
 // operator, and a generated kernel everything between its outputs and what was computed before.
-export function connect(calls: Call[], buffers: Buffers, graph: Graph): void {
+export function connect(
+  calls: Call[],
+  buffers: Buffers,
+  graph: Graph,
+  parts: Map<string, string> = new Map(),
+): void {
   const claimed = new Set(calls.flatMap((call) => [...call.nodes])),
-    seen = new Map();
+    seen = new Map(),
+    made = madeOf(graph),
+    mutated = mutations(graph);
   const ops = graph.order.filter((node) => node.kind === "op");
   for (const call of calls) {
     if (!call.library || call.nodes.size) continue;
@@ -321,25 +463,23 @@ export function connect(calls: Call[], buffers: Buffers, graph: Graph): void {
       name(call.operands, found, buffers, graph);
     }
   }
+  const held = (buffer: string): string =>
+    buffers.get(buffer) || buffers.get(parts.get(buffer) ?? "") || "";
   for (const call of calls) {
     if (!call.kernel || call.nodes.size) continue;
     const kernel = call.kernel;
-    const exact = (call.kernel.comment ? call.kernel.comment.exact : [])
-      .concat(call.comment ? call.comment.exact : [])
-      .filter((name) => graph.nodes.has(name));
-    if (exact.length) {
+    const exact = written(call, kernel, graph, made);
+    if (exact) {
       for (const name of exact) {
         call.nodes.add(name);
         claimed.add(name);
       }
       continue;
     }
-    const outputs = call.args.filter(
-      (name, index) => buffers.get(name) && (kernel.cppOutputs ? kernel.cppOutputs[index] : true),
-    );
+    const outputs = call.args.filter((_name, index) => kernel.writes?.[index] ?? true);
     const work = outputs
-      .map((name) => buffers.get(name) ?? "")
-      .filter((name) => !claimed.has(name));
+      .map((name) => held(name) || (kernel.writes && mutated.get(name)) || "")
+      .filter((name) => name && !claimed.has(name));
     while (work.length) {
       const node = graph.nodes.get(work.pop() ?? "");
       if (node?.kind !== "op" || claimed.has(node.name)) continue;
@@ -351,6 +491,7 @@ export function connect(calls: Call[], buffers: Buffers, graph: Graph): void {
   // what no buffer with a known node leads to is found by the operators in the kernel's name
   for (const call of calls) {
     if (!call.kernel || call.nodes.size) continue;
+    if (!call.kernel.cpp && call.comment?.names.length) continue; // its comment says what it is
     const name = call.kernel.name;
     for (const node of ops)
       if (!claimed.has(node.name) && name.includes("_" + operator(node))) {
