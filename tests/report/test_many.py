@@ -157,6 +157,60 @@ def test_a_chain_of_a_thousand_breaks_is_drawn_without_recursion():
     assert picture["hidden"] == 940 and picture["compiles"] == 1000
 
 
+def labels_of(run):
+    (picture,) = flow.draw(overview.nodes_of([document.fit(run)]))
+    depth, found = -1, []
+    for row in picture["rows"]:
+        depth += row["opens"]
+        labels = [box["label"] for box in row["boxes"] if box["kind"] != "graph"]
+        found.append((depth, labels))
+    return found
+
+
+def test_a_resume_function_stands_below_what_it_is_the_rest_of():
+    """With a closure torch keeps no global name of it: the stack of its compile tells."""
+    cut = {"reason": "Call to g", "location": "/a/b.py:5"}
+    path = "__transformed_code_0_for_f.py"
+    first = entry(0, 1.0, breaks=[cut], path=path, replaced=True)
+    stack = ["/tmp/dump/" + path + ":9 in f: return value()", "/a/b.py:5 in rest: "]
+    rest = entry(1, 1.0, user_stack=stack)
+    other = entry(2, 1.0)
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 2, "entries": [first]}
+    name = "torch_dynamo_resume_in_f_at_5"
+    resume = dict(function, name=name, is_resume=True, firstlineno=5, entries=[rest])
+    after = dict(function, name="h", entries=[other])
+    run = {"functions": [function, after, resume], "unattributed": []}
+    (one, two, three) = labels_of(run)
+    assert one[0] == 0 and one[1][-1] == "✂ line 5: Call to g"
+    assert two == (1, ["▷ f, resumed after line 5  1/0"]) and three == (0, ["h  2/0"])
+    # torch made nothing of it: there is no function, but the frame's name
+    skipped = dict(rest, name="", metrics=dict(rest["metrics"], co_name=name, co_firstlineno=5))
+    run = {"functions": [function, after], "unattributed": [skipped]}
+    assert labels_of(run)[1] == (1, ["▷ f, resumed after line 5  1/0"])
+    named = dict(skipped, metrics={}, qualname="f, resumed after line 5")
+    run = {"functions": [function, after], "unattributed": [named]}
+    assert labels_of(run)[1] == (1, ["▷ f, resumed after line 5  1/0"])
+
+
+def test_a_resume_function_that_was_compiled_before_is_named_at_the_break():
+    cut = {"reason": "Call to g", "location": "/a/b.py:5"}
+    entries = [
+        entry(0, 1.0, breaks=[cut], calls=["resume_1"]),
+        entry(0, 1.0, compile_id="0/1", breaks=[cut], calls=["resume_2"]),
+    ]
+    entries[1]["aliases"] = {"resume_2": "resume_1"}
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 2, "entries": entries}
+    resume = dict(
+        function, is_resume=True, global_name="resume_1", firstlineno=5, entries=[entry(1, 1.0)]
+    )
+    first, below, again = labels_of({"functions": [function, resume], "unattributed": []})
+    assert first[1][-1] == "✂ line 5: Call to g" and below == (
+        1,
+        ["▷ f, resumed after line 5  1/0"],
+    )
+    assert again == (0, ["f  0/1", "✂ line 5: Call to g", "▷ 1/0"])
+
+
 def test_the_flame_graph_has_the_colours_of_the_phases(screen, tmp_path):
     events = [["entire_frame_compile", 0, 1000000], ["backend_compile", 100000, 800000]]
     run = of_functions(1)

@@ -435,6 +435,36 @@ def test_what_torchs_caches_did_not_hold_is_told_with_how_to_keep_it():
     assert in_turn["kernels that were compiled one after the other"][0] == 4.0
 
 
+def test_a_compile_that_began_again_is_counted_once_among_what_caches_did_not_keep():
+    reason = "FX graph cache is not enabled"
+    event = {"cache": "aotautograd_cache", "result": "bypass", "cache_bypass_reason": reason}
+    restart = "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"
+    metrics = {
+        "duration_us": 16e6,
+        "restart_reasons": [restart],
+        "dynamo_compile_time_before_restart_us": 5e6,
+    }
+    entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "cache": [event, event]}
+    rows = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+    kept, restarted = rows
+    assert (kept["seconds"], kept["count"], len(kept["nodes"])) == (16.0, 1, 1)
+    assert "fx_graph_cache" in kept["help"] and "cannot keep" not in kept["help"]
+    assert restarted["details"] == ["TensorifyScalarRestartAnalysis"]
+
+
+def test_of_one_compile_that_is_not_needed_nothing_is_counted():
+    reason = "0/0: n == 2   # y = x * n  # /a/b.py:7 in f"
+    metrics = {"duration_us": 1e6}
+    entry = {"compile_id": "0/1", "name": "f", "metrics": metrics, "reasons": [reason]}
+    entry.update(events=[["build_guards", 0, 5e5]], guards=[{"text": "x"}])
+    rows = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+    (guards,) = [row for row in rows if row["what"].startswith("guards")]
+    assert "of the 1 compiles" not in guards["help"]
+    assert guards["help"].endswith(
+        "would not be needed without the recompiles and graph breaks above."
+    )
+
+
 def test_advice_that_stands_alone_does_not_begin_with_or():
     said = {"reason": "graph break in loop", "text": "graph break in loop\n  Explanation: x"}
     assert words.of_break(said)["help"][0].startswith("Make the loop's body")

@@ -63,7 +63,7 @@ def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dic
         found += tree
         if took > longest:
             drawn, longest = roots, took
-    picture = _draw(_rows(drawn, children, forms))
+    picture = _draw(_rows(drawn, children, forms), children)
     picture.update(
         first=drawn[0],
         functions=[roots[0] for roots in functions],
@@ -128,6 +128,7 @@ def _forms(roots: List[Node], children: Children) -> Forms:
             _has_graph(node),
             bool(node.kernels),
             breaks,
+            len(_again(node, children)),
         )
         form = own, tuple(found[child.key] for child in children[node.key])
         found[node.key] = numbers.setdefault(form, len(numbers))
@@ -165,12 +166,12 @@ def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
     return rows
 
 
-def _draw(rows: List[Row]) -> Dict[str, Any]:
+def _draw(rows: List[Row], children: Children) -> Dict[str, Any]:
     depths = [min(depth, _DEEPEST) for _, depth, _ in rows[:_ROWS]]
     return {
         "rows": [
             {
-                "boxes": [_more(node, count)] if count else _row(node),
+                "boxes": [_more(node, count)] if count else _row(node) + _again(node, children),
                 "opens": depth - before,  # by one at most, since a row is below the one before it
                 "closes": depth - after,
             }
@@ -189,6 +190,27 @@ def _more(node: Node, count: int) -> Dict[str, Any]:
         "link": "#compile/" + node.key,
         "title": "%d compiles of %s" % (count, node.title),
     }
+
+
+def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
+    """The resume functions in which it goes on and which are drawn elsewhere: torch compiled them
+    for another call.
+    """
+    below = {id(child.function or child) for child in children[node.key]}
+    found: Dict[int, Node] = {}
+    for child in node.children:
+        own = id(child.function or child)
+        if child.is_resume and own not in below:
+            found.setdefault(own, child)
+    return [
+        {
+            "label": "▷ " + child.key,
+            "kind": "function",
+            "link": "#compile/" + child.key,
+            "title": "goes on in %s, which was compiled for another call" % child.called,
+        }
+        for child in found.values()
+    ]
 
 
 def _has_graph(node: Node) -> bool:

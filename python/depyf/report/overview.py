@@ -153,6 +153,7 @@ def _state_guard(entry: Document) -> str:
     return ""
 
 
+_RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
 _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
 _COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
 
@@ -286,13 +287,26 @@ class Node:
 
     @property
     def is_resume(self) -> bool:
-        return bool(self.function and self.function.get("is_resume"))
+        if self.function is not None:
+            return bool(self.function.get("is_resume"))
+        return bool(self._rest()[0])
+
+    def _rest(self) -> Tuple[str, int]:
+        """(function, line) of which a frame without a function is the rest; ("", 0) for others."""
+        metrics = self.entry.get("metrics") or {}
+        told = _RESUMED_AFTER.match(str(self.entry.get("qualname") or ""))
+        if told:
+            return told.group(1), int(told.group(2))
+        name, line = resumed(metrics.get("co_name") or self.entry.get("name"))
+        return name, line or _whole(metrics.get("co_firstlineno"))
 
     @property
     def title(self) -> str:
         """The function's name as its author wrote it."""
         known: Any
         if self.function is None:
+            if self.is_resume:
+                return self._rest()[0]
             metrics = self.entry.get("metrics") or {}
             known = self.entry.get("qualname") or metrics.get("co_name") or self.entry.get("name")
             known = str(known or "unknown code")
@@ -320,8 +334,10 @@ class Node:
 
     @property
     def resumes_at(self) -> int:
-        if self.function is None or not self.is_resume:
+        if not self.is_resume:
             return 0
+        if self.function is None:
+            return self._rest()[1]
         return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
 
     @property
@@ -564,6 +580,12 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
         # a function that torch gave up runs as plain Python in the code of each of its callers
         while len(way) > 1 and not way[0].entry.get("name") and way[0].parent is not way[1]:
             del way[0]
+        if node.is_resume and not node.callers:
+            # torch made it inside of the code that calls it: no name of the program leads to it
+            for outer in way[:1]:
+                if outer.title == node.title:
+                    outer.children.append(node)
+                    node.callers.append(outer)
         if node.is_resume or node.callers:
             node.parent = next((one for one in way if one in node.callers), None)
             continue
@@ -750,6 +772,12 @@ _HELP = {
     ),
 }
 _NOT_KEPT = "Each process compiles these again. What torch names is what its cache cannot keep."
+_CACHE_OFF = (
+    "Each process compiles these again. Torch's cache of graphs is switched off in this run: "
+    "torch._inductor.config.fx_graph_cache, TORCHINDUCTOR_FX_GRAPH_CACHE, or "
+    "torch._inductor.config.force_disable_caches."
+)
+_OFF = "FX graph cache is not enabled"
 
 
 def avoidable(nodes: Sequence[Node]) -> List[Row]:
@@ -780,7 +808,7 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
             lost = _seconds(
                 metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
             )
-            reasons = [str(reason).split("\n")[0][:160] for reason in restarts]
+            reasons = [_named_class(str(reason).split("\n")[0])[:160] for reason in restarts]
             add(_RESTARTED, lost, node, ", ".join(reasons[:3]))
         if node.reasons:
             add(_COMPILED_AGAIN, node.seconds, node)
@@ -808,24 +836,33 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
         elif row["what"] == _RESTARTED:
             row["help"] = _of_restarts(row["nodes"])
         else:
-            row["help"] = _HELP.get(row["what"], _NOT_KEPT)
+            off = row["details"] == [_OFF]
+            row["help"] = _HELP.get(row["what"], _CACHE_OFF if off else _NOT_KEPT)
     # of guards of a function that was compiled once nothing can be saved
     rows = [row for row in rows if row["help"] or row["what"] != _GUARDS]
     return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def _named_class(reason: str) -> str:
+    """`TensorifyScalarRestartAnalysis` of `<class 'torch._dynamo.exc.TensorifyScalarRestart…'>`."""
+    return re.sub(r"^<class '(?:\w+\.)*(\w+)'>$", r"\1", reason)
 
 
 def _add_caches(node: Node, add: Any) -> None:
     """What torch's caches could have saved of one compile."""
     backend = sum(node.phases.get(name, 0.0) for name in ("aot", "inductor", "kernels"))
     missed = False
+    not_kept: Dict[str, str] = {}  # an analysis that began again asked the same cache again
     for event in node.entry.get("cache") or ():
         missed = missed or event.get("result") == "miss"
         if event.get("result") == "bypass":
             # an address says nothing to a reader, and would make two rows of one
             said = re.sub(r" at 0x[0-9a-f]+", "", str(event.get("cache_bypass_reason") or ""))
             said = " ".join(said.split()) or "no reason given"
-            what = "compiles that %s could not keep" % event.get("cache")
-            add(what, backend or node.seconds, node, said[:200])
+            not_kept.setdefault(str(event.get("cache")), said[:200])
+    for cache, said in not_kept.items():
+        what = "compiles that %s could not keep" % cache
+        add(what, backend or node.seconds, node, said)
     kernels = node.phases.get("kernels", 0.0)
     if missed and backend > 0.1:
         add(_MISSED, backend, node)
@@ -880,6 +917,11 @@ def _of_guards(long: Sequence[Node], nodes: Sequence[Node]) -> str:
     said = "%s has %s guards. " % (long[0].key, format(count, ",")) if count else ""
     again = [node for node in long if node.reasons or node.is_resume]
     if again:
+        if len(long) == 1:
+            return said + (
+                "Torch builds them for each compile: this one would not be needed without the "
+                "recompiles and graph breaks above."
+            )
         return said + (
             "Torch builds them for each compile: without the recompiles and graph breaks above, "
             "of the %d compiles whose guards took long, %d would not be needed (%s)."
