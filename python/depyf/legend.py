@@ -6,6 +6,9 @@ import textwrap
 import types
 from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple
 
+from depyf.model import resumed_after
+from depyf.trace.names import resumed
+
 
 def table_of_globals(names: Dict[str, str]) -> str:
     """Comment lines that say which of torch's globals the names in the source stand for."""
@@ -53,6 +56,16 @@ def _brief(value: Any) -> str:
         text = type.__repr__(value)
     elif kind is types.BuiltinFunctionType:
         text = value.__qualname__
+    elif kind is types.CodeType:
+        text = _of_code(value)
+    elif kind is types.MethodType:
+        text = _of_method(value)
+    elif kind is dict and _is_of_module(value):
+        return "globals of the module %s" % value["__name__"]
+    elif kind is vars(_torch()).get("Size"):
+        numbers = list(tuple.__iter__(value))
+        if all(type(one) is int for one in numbers):
+            text = str(numbers)
     elif kind in (float, complex):
         text = repr(value)
     elif kind in (tuple, list, dict, set, frozenset):
@@ -60,6 +73,30 @@ def _brief(value: Any) -> str:
     elif any(kind is vars(_torch()).get(name) for name in ("device", "dtype", "layout")):
         text = str(value)
     return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
+
+
+def _of_code(code: types.CodeType) -> str:
+    """A code object's function, and the line where it begins."""
+    parent, line = resumed(code.co_name)
+    if parent:
+        return "of " + resumed_after(parent, line or code.co_firstlineno)
+    name = getattr(code, "co_qualname", code.co_name)
+    return "of %s, line %d" % (name, code.co_firstlineno)
+
+
+def _of_method(method: types.MethodType) -> str:
+    function, owner = method.__func__, method.__self__
+    if type(function) is not types.FunctionType:
+        return ""
+    name = function.__name__
+    kind = owner if type(owner) is type else type(owner)
+    return "%s.%s" % (type.__dict__["__name__"].__get__(kind), name)
+
+
+def _is_of_module(names: Dict[Any, Any]) -> bool:
+    name = names.get("__name__")
+    module = sys.modules.get(name) if type(name) is str else None
+    return type(module) is types.ModuleType and module.__dict__ is names
 
 
 UNCOPIED = """

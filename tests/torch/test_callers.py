@@ -1,5 +1,7 @@
 """Who called what is told by the frames of each compile: in which entry's code, in which order."""
 
+import re
+
 import pytest
 
 import depyf
@@ -133,3 +135,33 @@ def test_a_resume_function_without_code_runs_as_plain_python(tmp_path):
     depths = {title: depth for depth, title, _ in rows}
     assert depths["Inner.forward"] == depths[resumed[0]] + 1
     assert resumed[0] in (tmp_path / "README.md").read_text()
+
+
+def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
+    def branch(x):
+        y = x.sin()
+        if y.sum() > 0:
+            return y + 1
+        return y - 1
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(branch, backend="eager")(-torch.ones(3))
+    torch._dynamo.reset()
+    begin = branch.__code__.co_firstlineno
+    (path,) = tmp_path.glob("__transformed_code_0_for_*branch.py")
+    text = " ".join(path.read_text().replace("\n#", "").split())
+    if ", from line" not in text:
+        pytest.skip("this Python tells no lines of resume functions")
+    taken = re.search(r"if cond: return (__resume_at_\w+)\(.*?return (__resume_at_\w+)\(", text)
+    for name, line in zip(taken.groups(), (begin + 3, begin + 4)):
+        said = "%s is [^ ]*branch, resumed after line %d, from line %d on\\." % (
+            name,
+            begin + 2,
+            line,
+        )
+        assert re.search(said, text)
+    (rest,) = tmp_path.glob("__transformed_code_0_for_torch_dynamo_resume_in_*branch_at_*.py")
+    text = " ".join(rest.read_text().replace("\n#", "").split())
+    said = "This is [^ ]*branch, resumed after line %d, from line %d on. The code that calls it has it as %s."
+    assert re.search(said % (begin + 2, begin + 4, taken.group(2)), text)

@@ -4,6 +4,7 @@ import dis
 import inspect
 import linecache
 import os
+import re
 import sys
 import tokenize
 import types
@@ -190,6 +191,27 @@ def signature_of(code: types.CodeType) -> Dict[str, Any]:
     if code.co_flags & inspect.CO_VARKEYWORDS:
         found["varkeywords"] = names[count]
     return found
+
+
+_PROLOGUE = "(__is_tracing_resume_prologue)"
+_JUMP = re.compile(r"^[\s\d>]*JUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (\d+)\)$", re.M)
+
+
+def goes_on_at(code: types.CodeType) -> int:
+    """The line at which a resume function goes on; 0 where its bytecode does not tell.
+
+    Torch puts a beginning before the bytecode of the function, which ends with a jump to there.
+    """
+    try:
+        text = str(_core.listing(code))
+        lines = list(code.co_lines())
+    except Exception:  # what the core cannot decode; CPython before 3.10 has no such lines
+        return 0
+    jump = _JUMP.search(text, text.rfind(_PROLOGUE)) if _PROLOGUE in text else None
+    if jump is None:
+        return 0
+    target = int(jump.group(1))
+    return next((line or 0 for start, end, line in lines if start <= target < end), 0)
 
 
 def resume_code(value: Any) -> Optional[types.CodeType]:

@@ -17,6 +17,7 @@ from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
+    goes_on_at,
     bytecode_text,
     known_constants,
     known_to_tracebacks,
@@ -393,34 +394,60 @@ class Session(Records):
             entry.aliases[name] = known[1]
 
     def _resume_notes(
-        self, entry: Entry, function: Function, scope: Optional[Dict[str, Any]]
+        self,
+        entry: Entry,
+        function: Function,
+        code: types.CodeType,
+        new_code: types.CodeType,
+        scope: Optional[Dict[str, Any]],
     ) -> str:
-        """Comments that say where the code of the resume functions is that an entry calls: torch
-        compiles them when they are first called.
+        """Comments that say which resume functions an entry calls and where their code is: torch
+        compiles them when they are first called. Of a resume function, also where it goes on.
         """
-        notes, files = [], set()
-        for name in entry.calls:
-            code = resume_code(scope.get(name)) if scope is not None else None
-            parent, line = resumed(code.co_name) if code is not None else ("", 0)
-            if code is None or not parent:
+        texts = []
+        own = self._resume_names.get(id(code))
+        if function.is_resume and (goes_on_at(code) or own):
+            told = self._rest_of(entry, function, code)[0]
+            called = " The code that calls it has it as %s." % own[1] if own else ""
+            texts.append("This is %s.%s" % (told, called))
+        called_codes = [
+            (name, resume_code(scope.get(name)) if scope is not None else None)
+            for name in entry.calls
+        ]
+        called_codes += [
+            ("The function that is made in here", one)
+            for one in new_code.co_consts
+            if type(one) is types.CodeType
+        ]
+        files = set()
+        for name, rest in called_codes:
+            if rest is None or not resumed(rest.co_name)[0]:
                 continue
-            whole = entry.qualname or function.qualname or parent
-            whole = whole if whole.rpartition(".")[2] == parent else parent
-            part = Function(code.co_name, whole, through=function.through, is_resume=True)
-            line = line or code.co_firstlineno
-            file = "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
-            text = "%s is %s. Its code is in %s, once torch has compiled it."
-            if id(code) in self._given_up:
-                text = "%s is %s. torch made no code for it: it runs as plain Python."
-                notes.append(depyf.legend.wrapped(shown(text % (name, resumed_after(whole, line)))))
+            told, file = self._rest_of(entry, function, rest)
+            if id(rest) in self._given_up:
+                texts.append(
+                    "%s is %s. torch made no code for it: it runs as plain Python." % (name, told)
+                )
                 continue
+            text = "%s is %s. Its code is in %s, once torch has compiled it." % (name, told, file)
             if file in files:  # both go on after this line, on two ways
                 text += " README.md says in which of these."
             files.add(file)
-            notes.append(
-                depyf.legend.wrapped(shown(text % (name, resumed_after(whole, line), file)))
-            )
-        return "\n" + "".join(notes) if notes else ""
+            texts.append(text)
+        return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
+
+    @staticmethod
+    def _rest_of(entry: Entry, function: Function, code: types.CodeType) -> Tuple[str, str]:
+        """What a resume function is called before a reader, and the names of its files."""
+        parent, line = resumed(code.co_name)
+        whole = entry.qualname or function.qualname or parent
+        whole = whole if whole.rpartition(".")[2] == parent else parent
+        part = Function(code.co_name, whole, through=function.through, is_resume=True)
+        told = resumed_after(whole, line or code.co_firstlineno)
+        at = goes_on_at(code)
+        if at:
+            told += ", from line %d on" % at
+        return told, "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
@@ -459,7 +486,9 @@ class Session(Records):
                     scope=shared.get("scope"),
                     own_locals=code.co_varnames,
                     about=about,
-                    notes=self._resume_notes(entry, self._functions[id(code)], shared.get("scope")),
+                    notes=self._resume_notes(
+                        entry, self._functions[id(code)], code, new_code, shared.get("scope")
+                    ),
                 )
                 try:
                     recompiled = recompile(filename_template=template)

@@ -1,0 +1,51 @@
+"""What stands beside a source for the objects that it cannot spell."""
+
+import collections
+import types
+
+import pytest
+
+from depyf.legend import legend
+
+Stats = collections.namedtuple("Stats", "mean count")
+
+
+def rest(x):
+    return [one for one in x]
+
+
+class Thing:
+    def act(self):
+        pass
+
+
+def told(value):
+    return legend("use(__const_0__)", {"__const_0__": value}, {}).strip().split(": ", 2)[-1]
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (rest.__code__, "code of rest, line %d" % rest.__code__.co_firstlineno),
+        (Stats._make, "method Stats._make"),
+        (Thing().act, "method Thing.act"),
+        (globals(), "globals of the module " + __name__),
+        ({"__name__": __name__}, "dict of length 1"),
+        ((1, 2), "tuple of length 2"),
+        (types, "module types"),
+    ],
+)
+def test_an_object_is_told_by_what_it_is(value, text):
+    assert told(value) == text
+
+
+def test_the_code_of_a_resume_function_is_told_by_its_function():
+    space = {}
+    exec("def torch_dynamo_resume_in_step_at_22(): pass", space)
+    code = space["torch_dynamo_resume_in_step_at_22"].__code__
+    assert told(code) == "code of step, resumed after line 22"
+
+
+def test_sizes_are_told_by_their_numbers():
+    torch = pytest.importorskip("torch")
+    assert told(torch.Size([3, 4])) == "Size [3, 4]"
