@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import threading
+import types
 import warnings
 import weakref
 
@@ -692,3 +693,16 @@ def test_a_dumped_file_says_where_the_code_of_its_resume_functions_is(tmp_path):
     assert "resumed after line %d" % (parted.__code__.co_firstlineno + 2) in comment
     pattern = re.search(r"Its code is in (\S+\.py), once", comment).group(1)
     assert len(list(tmp_path.glob(pattern))) == 1
+
+
+def test_a_torch_without_regions_lacks_nothing(monkeypatch):
+    from torch.fx import traceback
+
+    from depyf.torch.compat import probes, unavailable
+    from depyf.torch.compat.records import surroundings_of
+
+    monkeypatch.delattr(traceback, "_get_regional_inductor_subgraph_name", raising=False)
+    monkeypatch.setattr(probes, "_found", {})
+    monkeypatch.setattr(probes, "_unavailable", {})
+    assert surroundings_of(types.SimpleNamespace(compile_id=None)) == {}
+    assert unavailable() == {}

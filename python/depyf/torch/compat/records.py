@@ -82,9 +82,10 @@ def surroundings_of(record: Offered) -> Dict[str, Any]:
     """What torch writes into each record beside its details, where depyf reads it."""
 
     def find() -> Any:
-        from torch.fx.traceback import _get_regional_inductor_subgraph_name
+        from torch.fx import traceback
 
-        return _get_regional_inductor_subgraph_name
+        # a torch without it compiles no regions by themselves: nothing is missing
+        return getattr(traceback, "_get_regional_inductor_subgraph_name", None)
 
     found: Dict[str, Any] = {}
     for key in ("compiled_autograd_id", "frame_id", "frame_compile_id"):
