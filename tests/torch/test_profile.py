@@ -378,7 +378,10 @@ def test_a_gpu_is_busy_while_at_least_one_kernel_runs():
     device = found.device_time()
     assert round(device.busy * 1e6) == 10 and device.kernels == 3 and device.graphs == 1
     told = str(Profile(1, 1e-4, {"other": 1e-4}, [], list(found.operators.values()), device=device))
-    assert " 10.0 %     10.0 us  the GPU computes meanwhile: 3 kernels and copies a call" in told
+    assert (
+        " 10.0 %     10.0 us  the GPU computes meanwhile: 3 kernels and copies, and 1 launch of a CUDA graph, a call"
+        in told
+    )
 
     def of(**given):
         profile = {"parts": {"graphs": 1e-4}, "whole": 1e-4, "entries": (), "calls": 1}

@@ -80,8 +80,14 @@ def device_row(profile: Dict[str, Any]) -> Optional[Dict[str, Any]]:
     if not (device and device["kernels"]):
         return None
     calls = max(profile["calls"], 1)
-    count = "%.3g" % (device["kernels"] / calls) if profile["calls"] else "%d" % device["kernels"]
+
+    def each(number: float) -> str:
+        return "%.3g" % (number / calls) if profile["calls"] else "%d" % number
+
+    count, graphs = each(device["kernels"]), each(device["graphs"])
     kernels = "1 kernel or copy" if count == "1" else "%s kernels and copies" % count
+    if device["graphs"]:
+        kernels += ", and %s launch%s of a CUDA graph," % (graphs, "" if graphs == "1" else "es")
     return {
         "share": 100 * device["busy"] / max(profile["whole"], device["busy"], 1e-12),
         "each": device["busy"] / calls,
