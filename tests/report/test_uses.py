@@ -52,6 +52,52 @@ def f(x):
     n = x.item()  # HERE
     assert n > 0  # NEEDS
     return x
+---
+def f(xs):
+    return max(xs, key=lambda x: x.sum().item())  # HERE NEEDS
+---
+def f(xs):
+    xs.sort(key=lambda x: float(x.sum()))  # HERE NEEDS
+    return xs[0]
+"""
+PRINTED = """
+def f(x):
+    print("mean", x.mean().item())  # HERE NEEDS
+---
+def f(x):
+    mean = float(x.mean())  # HERE
+    y = x * 2
+    print(f"mean {mean:.3f}")  # NEEDS
+    return y
+---
+def f(x):
+    mean = x.mean().item()  # HERE
+    return x * mean
+---
+def f(x, log):
+    mean = x.mean().item()  # HERE
+    log.info(mean)
+    print("done")
+---
+def f(x):
+    seen = int(x.sum())  # HERE
+    y = x.cos()
+    print("cosines", y)
+    return y
+"""
+INDEXED = """
+def f(x, at):
+    return x[:, int(at)]  # HERE NEEDS
+---
+def f(x, at):
+    n = at.item()  # HERE
+    return x[0, n]  # NEEDS
+---
+def f(x, at):
+    return x[int(at)]  # HERE
+---
+def f(x, at):
+    return x[:, : at.item()]  # HERE
 """
 NOT_NEEDED = """
 class Model:
@@ -98,6 +144,20 @@ def test_the_line_that_needs_the_number_is_found(tmp_path, text):
     program = tmp_path / "program.py"
     program.write_text(text)
     assert uses.decided_at(str(program), at(text, "HERE")) == at(text, "NEEDS")
+
+
+@pytest.mark.parametrize(
+    "used, text",
+    [(uses.printed_at, text) for text in PRINTED.split("---")]
+    + [(uses.indexed_at, text) for text in INDEXED.split("---")],
+)
+def test_the_line_that_prints_or_indexes_with_the_number_is_found(tmp_path, used, text):
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    assert used(str(program), at(text, "HERE")) == at(text, "NEEDS")
+    if used is uses.printed_at:
+        printing = at(text, "NEEDS") or at(text, "print(")
+        assert uses.prints_number(str(program), printing) == ("NEEDS" in text)
 
 
 def test_what_is_no_plain_file_is_not_read(tmp_path):

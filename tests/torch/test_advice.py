@@ -211,6 +211,10 @@ def test_the_numbers_of_the_rows_are_torchs():
         ("len(batch) != 2", "keys"),
         # dynamic=True does not make an element of a dict symbolic
         ("stats['steps'] == 0", "counter"),
+        ("list(dict.keys(batch))[0] == 'x'", "key at a place"),
+        ("___check_obj_id(mode, 140440714136144), type=<class '__main__.Mode'>", "member of a set"),
+        ("___check_obj_id(act, 140440714136144), type=<class 'function'>", "object"),
+        ("___check_obj_id(g, 140440714136144), type=<class 'torch._C.Generator'>", "object"),
         # nor a global of the module
         ("G['steps'] == 0", "counter"),
         ("G['scale'] == 0.5", "float attribute"),
@@ -242,6 +246,8 @@ def test_an_expression_is_not_advised_to_be_marked_unbacked():
         ("history.append(loss.item())", "growing list"),
         ("for tensor in tensors:", "length"),
         ("torch.stack(tensors)", "other length"),
+        ("memo[x.data_ptr()] = x * 2", "growing dict"),
+        ("if memo[key] == x:", "other length"),
     ],
 )
 def test_a_loop_is_named_only_where_the_line_has_one(line, key):
@@ -263,6 +269,37 @@ for _ in range(3):
     if PINNED:
         assert said
     assert not [one["failed"] for one in said if one["row"] != "optimizer's state"]
+
+
+def test_a_class_that_is_not_traced_is_named_as_the_program_calls_it():
+    said = "the function `tqdm.__new__` in file `/p/tqdm/std.py` should not be traced."
+    found = words.of_break(
+        {"reason": "Attempted to call function marked as skipped", "explanation": said, "hints": []}
+    )
+    assert found["help"] == [
+        "Call `tqdm` outside of the compiled function, and pass what it returns."
+    ]
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "value, key",
+    [
+        ("y.shape", "print of other values"),
+        ("[y.sum()]", "print of other values"),
+        ("{'mean': y.mean()}", "print of other values"),
+        ("y.mean(), y.dtype, 1.5, None", "print"),
+    ],
+)
+def test_a_print_that_torch_cannot_put_off_is_not_advised_to_be_put_off(value, key):
+    text = breaks._PRINT.replace('"the sum is", y', value)
+    nodes = run(text, "a print of " + key)[1]
+    (said,) = met(nodes, key)
+    assert any(said["patches"]) == (key == "print")
+    # and where the setting is there already, it is not advised once more
+    set_already = breaks.BY_KEY["print"].help[1].after.replace('"the sum is", y', value)
+    nodes = run(set_already, "a print put off")[1]
+    assert [one["row"] for node in nodes for one in node.breaks] == [key] * (key != "print")
 
 
 def test_a_function_of_random_is_named_as_the_program_names_it():

@@ -36,6 +36,8 @@ ONE_FOR_EACH = (
     "none",
     "flag",
     "text",
+    "value",
+    "member of a set",
 )
 
 
@@ -83,13 +85,15 @@ def filled(text: str, names: Mapping[str, str]) -> Optional[str]:
 _HIDDEN = (
     (re.compile(r"^<unknown module>\.Random\."), "random."),
     (re.compile(r"^<unknown module>\."), ""),
+    (re.compile(r"\.__(new|init)__$"), ""),  # a program calls the class
     (re.compile(r"^_(?!thread\b)([a-z]+\.)"), r"\1"),
 )
 
 
 def _spelt(name: str) -> str:
     """A name as a program spells it: `random.random` where torch says
-    `<unknown module>.Random.random`, `warnings.warn` where it says `_warnings.warn`.
+    `<unknown module>.Random.random`, `warnings.warn` where it says `_warnings.warn`, `tqdm` where
+    it says `tqdm.__new__`.
     """
     for pattern, spelt in _HIDDEN:
         name = pattern.sub(spelt, name)

@@ -75,6 +75,92 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_PRINT_SHAPE = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    print("the shape is", y.shape)
+    return y + 1
+
+result = f(torch.ones(3))
+"""
+_PRINT_ITEM = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    print("the mean is", y.mean().item())
+    return y + 1
+
+result = [f(torch.ones(3)), f(torch.zeros(3))]
+"""
+_INDEX = """
+@torch.compile(backend="eager")
+def f(x, at):
+    column = x[:, int(at)]
+    return column * 2
+
+result = [f(torch.arange(12.0).view(3, 4), torch.tensor(at)) for at in (0, 1, 2)]
+"""
+_DRAWN = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    count = numpy.random.randint(2, 3)
+    return x.roll(int(count)) * 2
+
+result = f(torch.arange(4.0))
+"""
+_NDINDEX = """
+import numpy
+grid = numpy.ndindex(2, 2)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    for row, column in grid:
+        x = x * 2 + row - column
+    return x
+
+result = f(torch.ones(3))
+"""
+_GENERATOR = """
+@torch.compile(backend="eager")
+def f(x, steps):
+    for step in steps:
+        x = x + step
+    return x
+
+result = f(torch.ones(3), (torch.ones(3) * count for count in range(3)))
+"""
+_INTERP = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    y = torch.from_numpy(numpy.interp((x + 1).numpy(), [0, 1, 2], [0, 10, 20]))
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_FACTORIAL = """
+import math
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    y = x + 1
+    return y / math.factorial(count)
+
+result = [f(torch.ones(3), count) for count in (3, 4)]
+"""
+_ASSERT = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.log()
+    assert not torch.isnan(y).any(), "a logarithm of a negative number"
+    return y * 2
+
+result = f(torch.ones(3))
+"""
 _LOG = """
 import logging
 log = logging.getLogger("a program")
@@ -356,6 +442,34 @@ ROWS = (
         where=r"\n\? decided by a number",
     ),
     row(
+        "assert",
+        "The assertion asks for a tensor's value in a form that torch cannot keep in the graph.",
+        [
+            helps(
+                "Assert a tensor, with ~ in place of not, & of and, | of or, as in "
+                "`assert ~torch.isnan(x).any()`: torch keeps that in the graph.",
+                _ASSERT,
+                _ASSERT.replace("not torch.isnan(y)", "~torch.isnan(y)"),
+            ),
+            helps(
+                "Return the condition as well, and assert it outside of the compiled function.",
+                _ASSERT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.log()
+    return y * 2, torch.isnan(y).any()
+
+result, bad = f(torch.ones(3))
+assert not bad, "a logarithm of a negative number"
+""",
+            ),
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"\n> assert\b",
+    ),
+    row(
         "branch",
         "Which way the branch goes depends on a tensor's value, which is known only when the "
         "graph has run.",
@@ -484,6 +598,80 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
         reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
         where=r"\n\? line \d+ needs it",
         names=r"\n\? (?P<at>line \d+) needs it",
+    ),
+    row(
+        "drawn number",
+        "numpy draws a random number inside of the compiled function, which torch takes for a "
+        "tensor whose value Python must wait for.",
+        [
+            helps(
+                "Draw the number before the call, and pass it.",
+                _DRAWN,
+                """
+import numpy
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    return x.roll(count) * 2
+
+result = f(torch.arange(4.0), int(numpy.random.randint(2, 3)))
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n> .*\b(np|numpy)\.random\.",
+    ),
+    row(
+        "item that is printed",
+        "A tensor's value is turned into a Python number that is printed, at {at}. torch's "
+        "capture_scalar_outputs does not help: torch cannot print such a number later.",
+        [
+            helps(
+                "Print outside of the compiled function, or after it.",
+                _PRINT_ITEM,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y + 1, y.mean()
+
+result = []
+for x in (torch.ones(3), torch.zeros(3)):
+    y, mean = f(x)
+    print("the mean is", mean.item())
+    result.append(y)
+""",
+            ),
+            helps(
+                "Print the tensor in place of its .item(): "
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print a "
+                "tensor at the end of the graph.",
+                _PRINT_ITEM,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
+                + _PRINT_ITEM.replace(".item()", ""),
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ prints it",
+        names=r"\n\? (?P<at>line \d+) prints it",
+    ),
+    row(
+        "item as an index",
+        "A tensor's value is turned into a Python number that is one of several indices, at {at}. "
+        "torch's capture_scalar_outputs does not help: each value is a compile then.",
+        [
+            helps(
+                "Index with the tensor in place of the number, as in x[:, at].",
+                _INDEX,
+                _INDEX.replace("int(at)", "at"),
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ indexes with it",
+        names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
     row(
         "item",
@@ -684,6 +872,117 @@ for (batch,) in loader:
         names=r"function `(?P<name>[^`]+)`",
     ),
     row(
+        "iterator that is not traced",
+        "The loop goes over a `{name}`, whose code torch does not trace.",
+        [
+            helps(
+                "Loop over it outside, and compile the loop's body as a function of its own.",
+                _NDINDEX,
+                """
+import numpy
+grid = numpy.ndindex(2, 2)
+
+@torch.compile(backend="eager", dynamic=True)
+def body(x, row, column):
+    return x * 2 + row - column
+
+result = torch.ones(3)
+for row, column in grid:
+    result = body(result, row, column)
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008"),
+        reason=r"marked as skipped",
+        where=r"function `[^`]*\.__(iter|next)__`",
+        names=r"function `(?P<name>[\w.]+)\.__(?:iter|next)__`",
+    ),
+    row(
+        "iterator",
+        "The loop goes over a `{name}`, of which torch cannot tell how it goes on.",
+        [
+            helps(
+                "Pass list(...) of it: in place of a generator, a file or another iterator a list "
+                "is taken in.",
+                _GENERATOR,
+                _GENERATOR.replace("(torch.ones(3) *", "[torch.ones(3) *").replace(
+                    "range(3)))", "range(3)])"
+                ),
+            ),
+            helps(
+                "Loop over it outside, and compile the loop's body as a function of its own.",
+                _GENERATOR,
+                """
+@torch.compile(backend="eager")
+def body(x, step):
+    return x + step
+
+result = torch.ones(3)
+for step in (torch.ones(3) * count for count in range(3)):
+    result = body(result, step)
+""",
+            ),
+        ],
+        ids=("GB0811",),
+        reason=r"missing tp_iter",
+        names=r"UserDefinedObjectVariable\((?P<name>\w+)\)",
+    ),
+    row(
+        "numpy function",
+        "torch has nothing of its own for `{called}`, so the graph cannot hold the call.",
+        [
+            helps(
+                "Wrap the call in a custom operator (torch.library.custom_op, and register_fake "
+                "for the shape of its result): the graph holds that.",
+                _INTERP,
+                """
+import numpy
+
+@torch.library.custom_op("advice::interpolated", mutates_args=())
+def interpolated(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(numpy.interp(x.numpy(), [0, 1, 2], [0, 10, 20]))
+
+@interpolated.register_fake
+def _(x):
+    return torch.empty_like(x, dtype=torch.float64)
+
+@torch.compile(backend="eager")
+def f(x):
+    return interpolated(x + 1) * 2
+
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0294",),
+        reason=r"numpy function unsupported",
+        names=r"<(?:function|ufunc|class|built-in function) '?(?P<name>[\w.]+)",
+    ),
+    row(
+        "function of a number",
+        "`{called}` of a number that changes from call to call is no part of a graph.",
+        [
+            helps(
+                "Call `{called}` before the compiled function, and pass what it returns.",
+                _FACTORIAL,
+                """
+import math
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, product):
+    y = x + 1
+    return y / product
+
+result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
+""",
+            )
+        ],
+        ids=("GB0208",),
+        reason=r"op returned non-Tensor",
+        where=r"\n> .*\bmath\.\w+\(",
+        names=r"\n> .*?\b(?P<name>math\.\w+)\(",
+    ),
+    row(
         "seed",
         "`{name}` changes the state of torch's random numbers, which is not traced.",
         [
@@ -864,6 +1163,39 @@ result = f(torch.ones(3))
         ids=("GB0007", "GB0008", "GB0009", "GB0177"),
         reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
         names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
+        "print of other values",
+        "What is printed in the middle of the graph is more than tensors, texts and constants.",
+        [
+            helps(
+                "Print outside of the compiled function, or after it.",
+                _PRINT_SHAPE,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y, y + 1
+
+y, result = f(torch.ones(3))
+print("the shape is", y.shape)
+""",
+            ),
+            helps(
+                "Print an f-string of it, and a tensor in "
+                "place of its .item(): torch._dynamo.config.reorderable_logging_functions.add"
+                "(print) lets torch print that at the end of the graph, but no number that "
+                "changes from call to call.",
+                _PRINT_SHAPE,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
+                + _PRINT_SHAPE.replace('"the shape is", y.shape', 'f"the shape is {y.shape}"'),
+            ),
+        ],
+        ids=("GB0059",),
+        reason=r"reorder a debugging function|builtin|call_function BuiltinVariable\(print\)",
+        where=r"\bprint`? with argument types \[(?!(?:'(?:str|Tensor|Parameter|int|float|bool"
+        r"|NoneType|dtype|device)'(?:, )?)*\])|\n\? prints a number"
+        r"|can only reorder functions where",
     ),
     row(
         "print",
@@ -1255,6 +1587,8 @@ result = f(torch.ones(3))
         reason=r"Tensor\.random_",
     ),
 )
+
+BY_KEY = {one.key: one for one in ROWS}
 
 #: what a break in a loop adds to the row of the break itself: torch cannot cut a graph there
 LOOP = row(

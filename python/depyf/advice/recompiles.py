@@ -279,6 +279,63 @@ result = torch.ones(3)
 for layer in layers:
     result = layer(result)
 """
+_ORDER = """
+@torch.compile(backend="eager")
+def f(batch):
+    return sum(value * 2 for value in batch.values())
+
+x, y = torch.ones(3), torch.zeros(3)
+result = [f({"x": x, "y": y}), f({"y": y, "x": x})]
+"""
+_MEMBER = """
+import enum
+
+class Mode(enum.Enum):
+    FAST = 2
+    SLOW = 3
+
+@torch.compile(backend="eager")
+def f(x, mode):
+    return x * mode.value
+
+result = [f(torch.ones(3), mode) for mode in Mode]
+"""
+_PICKED = """
+torch.manual_seed(0)
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(4))
+
+    def forward(self, x, index):
+        return self.layers[index](x)
+
+model = torch.compile(Model(), backend="eager")
+result = torch.ones(3)
+for index in range(4):
+    result = model(result, index)
+result = result.detach()
+"""
+_MEMO = """
+memo = {}
+
+@torch.compile(backend="eager")
+def f(x, place):
+    memo[place] = x * 2
+    return memo[place]
+
+result = [f(torch.ones(3), "a"), f(torch.ones(3), "a")]
+"""
+_INTEGER_IN_FUNCTION = """
+import math
+
+@torch.compile(backend="eager")
+def f(x, count):
+    return x / math.factorial(count)
+
+result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+"""
 _INTEGER = """
 @torch.compile(backend="eager")
 def f(x, count):
@@ -514,6 +571,44 @@ def f(x, count):
     return x
 
 result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "integer that picks",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code picks an element of a list with {name}, so "
+                "each element is a compile. Pick it outside of the compiled function, and compile "
+                "what is picked: layers of one kind share a compile.",
+                _PICKED,
+                _PICKED.replace('torch.compile(Model(), backend="eager")', "Model()").replace(
+                    "result = torch.ones(3)",
+                    'for layer in model.layers:\n    layer.compile(backend="eager")\n'
+                    "result = torch.ones(3)",
+                ),
+            ),
+        ],
+    ),
+    row(
+        "integer in a function",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code calls a function with {name} that no graph "
+                "can hold, see the graph break there. Call it before the compiled function, and "
+                "pass what it returns as a tensor.",
+                _INTEGER_IN_FUNCTION,
+                """
+import math
+
+@torch.compile(backend="eager")
+def f(x, product):
+    return x / product
+
+result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2, 3, 4)]
 """,
             ),
         ],
@@ -828,6 +923,33 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
         ],
     ),
     row(
+        "key at a place",
+        "",
+        [
+            helps(
+                "Keep the same keys in the same order at each call: dict(sorted({name}.items())) "
+                "has one order.",
+                _ORDER,
+                _ORDER.replace('f({"y": y, "x": x})', 'f(dict(sorted({"y": y, "x": x}.items())))'),
+            )
+        ],
+    ),
+    row(
+        "member of a set",
+        "",
+        [
+            helps(
+                "Where {name} is one of a few (a member of an enum, a class), one compile for each "
+                "is normal. Where only something that is computed from it is used (its value), "
+                "pass that as a tensor.",
+                _MEMBER,
+                _MEMBER.replace("x * mode.value", "x * mode").replace(
+                    "(torch.ones(3), mode)", "(torch.ones(3), torch.tensor(mode.value))"
+                ),
+            )
+        ],
+    ),
+    row(
         "type",
         "",
         [
@@ -960,6 +1082,29 @@ for _ in range(4):
     total = f(torch.ones(3))
     history.append(total)
     result.append(total)
+""",
+            )
+        ],
+    ),
+    row(
+        "growing dict",
+        "",
+        [
+            helps(
+                "A dict that the function fills is guarded by its contents: fill it outside of "
+                "the compiled function.",
+                _MEMO,
+                """
+memo = {}
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = []
+for _ in range(2):
+    memo["a"] = f(torch.ones(3))
+    result.append(memo["a"])
 """,
             )
         ],
@@ -1103,6 +1248,18 @@ result = [model(torch.ones(3)) for _ in range(4)]
                 + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch._dynamo.config.{setting} = True",
             ),
+            helps(
+                "Where each module has its own, as the index of a layer, compile what calls all of "
+                "them instead of each of them: that is one compile.",
+                _LAYERS,
+                _LAYERS.replace('    @torch.compile(backend="eager")\n', "")
+                .replace("result = torch.ones(3)\n", "")
+                .replace(
+                    "for layer in layers:\n    result = layer(result)",
+                    '@torch.compile(backend="eager")\ndef f(x):\n    for layer in layers:\n'
+                    "        x = layer(x)\n    return x\n\nresult = f(torch.ones(3))",
+                ),
+            ),
         ],
     ),
     row(
@@ -1142,8 +1299,9 @@ result = [f(torch.ones(3), torch.tensor(flag)) for flag in (True, False)]
         "",
         [
             helps(
-                "A Python value that is read in the graph is a constant of it: compute what "
-                "depends on it before the call, and pass that as a tensor.",
+                "Where it is one of a few (a dtype, a device), one compile for each is normal. "
+                "Where only something that is computed from it is used, compute that before the "
+                "call, and pass it as a tensor.",
                 _VALUE,
                 """
 @torch.compile(backend="eager")

@@ -5,7 +5,7 @@ import linecache
 import os
 import tokenize
 from functools import lru_cache
-from typing import Any, Iterator, List, Optional, Set
+from typing import Any, Callable, Iterator, List, Optional, Set
 
 _MOST = 4 * 2**20  # bytes of a source file that is read
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -44,11 +44,42 @@ def _tree(source: str) -> Optional[ast.Module]:
 
 def decided_at(file: str, line: int) -> int:
     """The line that needs the Python number that a line makes of a tensor: a branch, a loop, an
-    assertion, an element of a list; 0 where there is none, or the source is not there.
+    assertion, an element of a list, an order; 0 where there is none, or the source is not there.
 
     The names that the line assigns are followed to the end of the function, and one call deep into
     functions of the same file.
     """
+    return _used_at(file, line, _python_needs)
+
+
+def printed_at(file: str, line: int) -> int:
+    """The line that prints the Python number that a line makes of a tensor; 0 as above."""
+    return _used_at(file, line, _printed)
+
+
+def indexed_at(file: str, line: int) -> int:
+    """The line that has the Python number that a line makes of a tensor as one of several indices,
+    as in `x[:, n]`; 0 as above.
+    """
+    return _used_at(file, line, _indices)
+
+
+def prints_number(file: str, line: int) -> bool:
+    """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= line and _makes_number(node):
+            if printed_at(file, node.lineno) == line:
+                return True
+    return False
+
+
+#: the expressions of a node that need a value
+_Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
+
+
+def _used_at(file: str, line: int, needs: _Needs) -> int:
     tree = parsed(file) if file and line else None
     if tree is None or not hasattr(ast.parse("1").body[0], "end_lineno"):
         return 0
@@ -56,12 +87,12 @@ def decided_at(file: str, line: int) -> int:
     if function is None:
         return 0
     for node in ast.walk(function):
-        for test in _python_needs(tree, node):
+        for test in needs(tree, node):
             if test.lineno <= line <= _last(test) and _makes_number(test):
                 return int(test.lineno)
     statement = _statement(function, line)
     names = _assigned(statement) if statement is not None else set()
-    return _decided(tree, function, names, line, deep=True) if names else 0
+    return _decided(tree, function, names, line, needs, deep=True) if names else 0
 
 
 def in_same_function(file: str, line: int, other: int) -> bool:
@@ -114,17 +145,43 @@ def _tests(node: ast.AST) -> Iterator[Any]:
 
 def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The expressions of which Python itself needs the value: what `_tests` has, the length of a
-    range, the element of a container that the program makes of Python values.
+    range, the element of a container that the program makes of Python values, what `max`, `min`
+    and sorting compare.
     """
     yield from _tests(node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-        yield from node.args
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+        if name == "range" and isinstance(node.func, ast.Name):
+            yield from node.args
+        if name in ("max", "min", "sorted", "sort"):
+            keys = [one.value for one in node.keywords if one.arg == "key"]
+            yield from (one.body for one in keys if isinstance(one, ast.Lambda))
     if isinstance(node, ast.Subscript) and _is_container(tree, node.value):
         index: Any = node.slice
         if type(index).__name__ == "Index":  # up to CPython 3.8
             index = index.value
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
+
+
+def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions that a node prints."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+        yield from node.args
+
+
+def _indices(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The indices of a node that takes several and no slices."""
+    if isinstance(node, ast.Subscript):
+        index: Any = node.slice
+        if type(index).__name__ == "Index":  # up to CPython 3.8
+            index = index.value
+        # up to CPython 3.8 several with a slice among them are `dims` of their own kind
+        several = getattr(index, "elts" if isinstance(index, ast.Tuple) else "dims", ())
+        for one in several:
+            one = one.value if type(one).__name__ == "Index" else one
+            if hasattr(one, "lineno") and not isinstance(one, ast.Slice):
+                yield one
 
 
 _CONTAINERS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
@@ -194,8 +251,10 @@ def _is_identity(test: ast.AST) -> bool:
     )
 
 
-def _decided(tree: ast.Module, function: Any, names: Set[str], after: int, deep: bool) -> int:
-    """The first line below line `after` in a function where Python needs the value of a name."""
+def _decided(
+    tree: ast.Module, function: Any, names: Set[str], after: int, needs: _Needs, deep: bool
+) -> int:
+    """The first line below line `after` in a function that needs the value of a name."""
     names = set(names)
     nodes: List[Any] = [
         one
@@ -203,21 +262,21 @@ def _decided(tree: ast.Module, function: Any, names: Set[str], after: int, deep:
         if getattr(one, "lineno", 0) > after and one is not function
     ]
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
-        for test in _python_needs(tree, node):
+        for test in needs(tree, node):
             if not _is_identity(test) and names & _names(test):
                 return int(test.lineno)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             if names & _names(node.value):
                 names |= _assigned(node)
         elif deep and isinstance(node, ast.Call):
-            found = _decided_in_call(tree, node, names)
+            found = _decided_in_call(tree, node, names, needs)
             if found:
                 return found
     return 0
 
 
-def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str]) -> int:
-    """The line that decides, in the only function of the file that a call can mean."""
+def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str], needs: _Needs) -> int:
+    """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
     called = [one for one in ast.walk(tree) if isinstance(one, _SCOPES) and one.name == name]
     if len(called) != 1:
@@ -228,4 +287,6 @@ def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str]) -> int:
     given = {key: value for key, value in zip(parameters, call.args)}
     given.update({one.arg: one.value for one in call.keywords if one.arg})
     passed = {key for key, value in given.items() if names & _names(value)}
-    return _decided(tree, called[0], passed, called[0].lineno, deep=False) if passed else 0
+    if not passed:
+        return 0
+    return _decided(tree, called[0], passed, called[0].lineno, needs, deep=False)

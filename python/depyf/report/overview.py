@@ -218,7 +218,8 @@ class Node:
         for reason in found:
             self._place_of_tensor(reason)
             words.place_reason(reason, self._stacks_of(reason["tried"]))
-            _fill_after(reason, self.entry, str((self.function or {}).get("source") or ""))
+            whole = str((self.function or {}).get("source") or "")
+            _fill_after(reason, self.entry, whole, self.breaks)
             if reason["kind"] == "global state":
                 self._compare_states(reason)
             if words.in_library(self.place[0]) and words.is_handed_on(reason["name"]):
@@ -381,7 +382,9 @@ def _has_size(reason: words.Said, entry: Document) -> bool:
     return False
 
 
-def _fill_after(reason: words.Said, entry: Document, source: str) -> None:
+def _fill_after(
+    reason: words.Said, entry: Document, source: str, breaks: Sequence[words.Said]
+) -> None:
     settings = (entry.get("metrics") or {}).get("settings")
     if reason["kind"] == "size" and _has_size(reason, entry):
         words.describe_constant(reason, settings, source)
@@ -428,7 +431,7 @@ def _fill_after(reason: words.Said, entry: Document, source: str) -> None:
         and re.match(r"^-?\d", reason["before"])
         and entry.get("guards")
     ):
-        words.describe_any(reason)  # the new entry asks for no value any more
+        words.describe_any(reason, breaks)  # the new entry asks for no value any more
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",

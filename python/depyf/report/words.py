@@ -37,6 +37,13 @@ _REPORT_HINT = re.compile(
 )
 #: torch's names for that a tensor is turned into a Python number
 _NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
+#: what a program does with such a number, where that decides what helps
+_USES = (
+    (uses.decided_at, "needs"),
+    (uses.printed_at, "prints"),
+    (uses.indexed_at, "indexes with"),
+)
+_PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
 _GB = re.compile(r"gb(\d{4})\.html")
@@ -63,9 +70,14 @@ def of_break(found: Document) -> Said:
     source = _last_code(stack)
     said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
     filename, line = split_location(location)
-    decided = uses.decided_at(filename, line) if _NUMBER.search(reason) else 0
-    if decided:
-        said += "\n? line %d needs it" % decided
+    if _NUMBER.search(reason):
+        for at, what in _USES:
+            used = at(filename, line)
+            if used:
+                said += "\n? line %d %s it" % (used, what)
+                break
+    elif _PRINTS.search(said) and uses.prints_number(filename, line):
+        said += "\n? prints a number"
     if _OF_NUMBER.search(raw):
         said += "\n? decided by a number"
     number = _GB.search(found.get("url") or "")
@@ -398,7 +410,9 @@ _KEY = re.compile(r"^KeyError on (?P<name>.*)$", re.DOTALL)
 _TYPE_ID = re.compile(
     r"^___check_type_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<before>.*?)'>)?", re.DOTALL
 )
-_OBJ_ID = re.compile(r"^___check_obj_id\((?P<name>.*), \d+\)", re.DOTALL)
+_OBJ_ID = re.compile(
+    r"^___check_obj_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<type>.*?)'>)?", re.DOTALL
+)
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 #: how torch tells that a dict has another number of keys than that
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
@@ -626,7 +640,7 @@ def _describe(found: Said, guard: str) -> None:
     if match is not None:
         found.update(kind="object", name=match.group("name"))
         found["words"] = "`%s` is another object than before" % found["name"]
-        _advise(found, "object")
+        _advise(found, "member of a set" if _of_set(match.group("type") or "") else "object")
         return
     if _OPTIMIZER_STATE.search(guard):
         found.update(kind="container")
@@ -680,6 +694,10 @@ def _describe(found: Said, guard: str) -> None:
         found.update(kind="value", name=name, before=match.group("before"))
         found["words"] = "`%s` was %s, is another value" % (name, found["before"])
         is_global = "G['%s']" % name in found["raw"]
+        at = _KEY_AT.match(name)
+        if at is not None:
+            _advise(found, "key at a place", name=_argument(at.group("name")))
+            return
         _advise(found, _value_row(name, found["before"], is_global))
         if found["row"] == "learning rate":
             found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
@@ -711,6 +729,14 @@ def _describe(found: Said, guard: str) -> None:
             _advise(found, "shape condition")
         return
     found["words"] = "the guard `%s` does not hold any more" % guard
+
+
+def _of_set(kind: str) -> bool:
+    """Whether torch asks which object of a type it is because there are a few of them for good: of
+    a program's own types it asks so of the members of an enum alone.
+    """
+    own = "." in kind and not kind.startswith(("torch.", "functools."))
+    return kind == "type" or own
 
 
 def of_type(name: str) -> str:
@@ -811,6 +837,8 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
     if row is None:
         return
     found["words"] += "; the compile for it is again for it alone"
+    if row == "integer used as a constant" and _picks(found):
+        row = "integer that picks"
     if _STATIC.search(source.partition("def ")[0]):
         row = "given dynamic=False"
     elif isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
@@ -818,13 +846,26 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
     _advise(found, row)
 
 
-def describe_any(found: Said) -> None:
-    """Says that the compile for another number takes any."""
+def _picks(found: Said) -> bool:
+    """Whether the line that made a guard picks an element with the value."""
+    index = r"[\w)\]]\[\s*%s\s*\]" % re.escape(found["name"])
+    return bool(re.search(index, found["source"]) or _PICKS.search(found["file"]))
+
+
+def describe_any(found: Said, breaks: Sequence[Said] = ()) -> None:
+    """Says that the compile for another number takes any.
+
+    Args:
+        found: the reason.
+        breaks: those of that compile, as `of_break` has them.
+    """
     found["words"] = found["words"].replace(
         "is another value", "is another number; from here on any number fits"
     )
     if found["row"] == "counter":
         _advise(found, "integer attribute")
+    if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
+        _advise(found, "integer in a function")
 
 
 def describe_value_of_type(found: Said, after: str) -> None:
@@ -848,6 +889,8 @@ def _length_row(source: str) -> str:
     """The row of a changed length, by the source line that asked for it."""
     if re.search(r"\bfor\b.*\bin\b", source):
         return "length"
+    if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
+        return "growing dict"
     grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
     return "growing list" if grows else "other length"
 
@@ -864,6 +907,12 @@ def _value_row(name: str, before: str, is_global: bool) -> str:
     if re.match(r"^[bB]?['\"]", before):
         return "text"
     return "flag" if before in ("True", "False") else "value"
+
+
+#: how torch names a key of a dict by its place
+_KEY_AT = re.compile(r"^list\(dict\.keys\((?P<name>.*)\)\)\[\d+\]$")
+#: torch's own code that picks an element of a container of modules
+_PICKS = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]container\.py$")
 
 
 #: what attributes of a cache of keys and values are called in libraries
