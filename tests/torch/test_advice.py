@@ -302,6 +302,16 @@ def test_a_print_that_torch_cannot_put_off_is_not_advised_to_be_put_off(value, k
     assert [one["row"] for node in nodes for one in node.breaks] == [key] * (key != "print")
 
 
+@pytest.mark.skipif(not PINNED, reason="earlier ones tell of no lines")
+def test_an_operator_without_fake_kernel_names_the_readers_line():
+    text = breaks.BY_KEY["no fake kernel"].help[0].before.replace("::before", "::line")
+    (node,) = run(text, "no fake kernel")[1]
+    assert node.failure["row"] == "no fake kernel"
+    file, line, code = node.failure["caller"]
+    assert (os.path.basename(file), code) == ("no_fake_kernel.py", "return twice(x.sin()) + 1")
+    assert text.splitlines()[line - 1].strip() == code
+
+
 def test_a_function_of_random_is_named_as_the_program_names_it():
     (reason, said) = (
         "Attempted to call function marked as skipped",

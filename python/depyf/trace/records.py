@@ -1,6 +1,7 @@
 """Records of torch's trace, and texts of its log, joined by compile into a run."""
 
 import json
+import re
 import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -33,6 +34,8 @@ _NOT_MADE = (
     "ir_pre_fusion",
     "ir_post_fusion",
 )
+#: the lines of the program in torch's text of an error while it traces them
+_USER_CODE = re.compile(r"^from user code:\n((?: +\S.*(?:\n|$))+)", re.MULTILINE)
 #: what is kept of a record about one of torch's caches
 _CACHE_KEYS = (
     "key",
@@ -293,7 +296,8 @@ class Records:
             entry.replaced = False  # torch has installed nothing, neither its code nor depyf's
         if failure:
             entry.failure = "%s: %s" % (failure, record.details.get("fail_reason") or "")
-            entry.failure_operation, entry.failure_stack = self.failing_operation()
+            entry.failure_operation, stack = self.failing_operation()
+            entry.failure_stack = stack or entry.failure_stack
         elif not record.details.get("has_guarded_code"):
             # torch tells of exceptions alone; it writes its figures while this one passes
             raised = sys.exc_info()[1]
@@ -321,6 +325,9 @@ class Records:
         entry.cache.append(event)
 
     def _on_artifact(self, entry: Entry, record: _Record) -> None:
+        if record.name == "dynamo_error" and record.payload is not None:
+            told = _USER_CODE.search(record.payload)
+            entry.failure_stack = told.group(1).splitlines() if told else []
         if record.payload is None or SKIPPED_ARTIFACTS.match(record.name):
             return
         kind = "json" if record.details.get("encoding") == "json" else "text"

@@ -151,10 +151,13 @@ class Session(Records):
         return found
 
     def failing_operation(self) -> Tuple[str, List[str]]:
-        """The operation at which the exception that is passing was raised, and its stack."""
+        """The operation at which the exception that is passing was raised, and its stack; while
+        Dynamo traces there is the stack alone.
+        """
+        error = sys.exc_info()[1]
         try:
-            node = compat.failing_node(sys.exc_info()[1])
-            return ("", []) if node is None else operation(node)
+            node = compat.failing_node(error)
+            return ("", compat.frames_of_failure(error)) if node is None else operation(node)
         except Exception as error:
             compat.note_unavailable("failing operation", "%s: %s" % (type(error).__name__, error))
             return "", []

@@ -23,6 +23,7 @@ from depyf.torch.compat.compiles import (
 )
 from depyf.torch.compat.frames import (
     calling_frames,
+    frames_of_failure,
     find_innermost_function,
     frame_globals,
     frame_code,
@@ -128,6 +129,7 @@ __all__ = [
     "cache_entries",
     "caches_off",
     "calling_frames",
+    "frames_of_failure",
     "current_compile",
     "details_of",
     "dispatch_keys",

@@ -99,6 +99,18 @@ def _known_line(filename: str, number: int) -> str:
     return str(lines[number - 1]).strip() if 0 < number <= len(lines) else ""
 
 
+def frames_of_failure(error: Optional[BaseException]) -> List[str]:
+    """The lines of the program that Dynamo traced when an exception was raised, as a traceback has
+    them, outermost first; [] where torch does not tell.
+    """
+    found: List[str] = []
+    for frame in getattr(error, "real_stack", None) or ():
+        found.append('File "%s", line %d, in %s' % (frame.filename, frame.lineno or 0, frame.name))
+        code = _known_line(frame.filename, frame.lineno or 0)
+        found += ["  " + code] if code else []
+    return found
+
+
 def calling_frames() -> List[Dict[str, Any]]:
     """The frames that led to the compile that starts, outermost first, as torch's trace has them:
     file, line, function and text of the line.
