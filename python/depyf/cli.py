@@ -115,7 +115,7 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     ):
         run.add_argument(
             "--max-" + name,
-            type=float if name == "compile-seconds" else int,
+            type=_seconds if name == "compile-seconds" else _count,
             metavar="N",
             help="exit code 3 if there are more than N %s" % what,
         )
@@ -203,7 +203,9 @@ def _main(arguments: "List[str]") -> int:
         return 2
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
-        verbs[arguments[0]].error("unrecognized arguments: " + " ".join(unknown))
+        told = "unrecognized arguments: " + " ".join(unknown)
+        meant = _meant_option(unknown[0], verbs[arguments[0]].format_help())
+        verbs[arguments[0]].error(told + "; did you mean %s?" % meant if meant else told)
     if options.verb == "run":
         if not (options.module or options.program):
             run_parser.error("give a script, or -m and a module")
@@ -240,6 +242,36 @@ def _meant(word: str) -> "Optional[str]":
     if word in known or word.startswith("-"):
         return None
     return next(iter(difflib.get_close_matches(word, known, 1, 0.6)), None)
+
+
+def _meant_option(word: str, help: str) -> "Optional[str]":
+    """The option in a command's help that a word which is none comes close to, or None."""
+    import difflib
+    import re
+
+    known = re.findall(r"(?m)^  (--[\w-]+)", help)
+    return next(iter(difflib.get_close_matches(word.partition("=")[0], known, 1, 0.75)), None)
+
+
+def _from_zero(text: str, number: "Callable[[str], Any]") -> "Any":
+    """The number that a text holds; ArgumentTypeError for what is none, or below 0."""
+    import argparse
+
+    try:
+        found = number(text)
+    except ValueError:
+        found = None
+    if found is None or not found >= 0:  # nan is not
+        raise argparse.ArgumentTypeError("%r is no number from 0 on" % text)
+    return found
+
+
+def _count(text: str) -> int:
+    return int(_from_zero(text, int))
+
+
+def _seconds(text: str) -> float:
+    return float(_from_zero(text, float))
 
 
 def _core_command(arguments: "List[str]") -> int:

@@ -447,6 +447,16 @@ def test_the_command_is_a_front_door(start, tmp_path):
     assert code == 2 and "--recompiles" in err and "--dump" in err
     (tmp_path / "file").write_text("")
     (tmp_path / "ran.py").write_text("open('ran', 'w')")
+    for wrong, told in (
+        (["--adivse"], "unrecognized arguments: --adivse; did you mean --advise?"),
+        (["--max-break", "0"], "unrecognized arguments: --max-break; did you mean --max-breaks?"),
+        (["--xyz"], "unrecognized arguments: --xyz\n"),
+        (["--max-breaks", "-1"], "argument --max-breaks: '-1' is no number from 0 on"),
+        (["--max-recompiles", "few"], "argument --max-recompiles: 'few' is no number from 0 on"),
+        (["--max-compile-seconds", "nan"], "'nan' is no number from 0 on"),
+    ):
+        code, _, err = said("run", *(wrong + ["ran.py"]))
+        assert code == 2 and told in err and not (tmp_path / "ran").exists()
     code, _, err = said("run", "--dump", "file/x", "ran.py")
     assert code == 2 and "nothing was run" in err and not (tmp_path / "ran").exists()
 

@@ -32,6 +32,7 @@ class expect(capture):
         compile_seconds: how many seconds of compiling.
     Raises:
         Exceeded: at the end of the block, unless the block itself raised.
+        ValueError: for a number below 0.
         ImportError: on entering, when torch is not installed.
     """
 
@@ -47,6 +48,9 @@ class expect(capture):
             "recompiles": recompiles,
             "compile_seconds": compile_seconds,
         }
+        for name, number in self._allowed.items():
+            if number is not None and not number >= 0:
+                raise ValueError("%s=%s is no number from 0 on" % (name, number))
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
         session = self._session
