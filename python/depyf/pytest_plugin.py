@@ -15,6 +15,7 @@ import pytest
 from typing import Any, Generator, Iterator, List, Tuple
 
 _KEY = "_depyf_capture"
+_EXPECT = "depyf.torch.expect"
 _TRACE = re.compile(r"^DEBUG +torch\.__trace:.*\n?", re.MULTILINE)
 
 
@@ -40,7 +41,11 @@ def pytest_runtest_call(item: "pytest.Item") -> Generator[None, Any, None]:
     from depyf.torch import compat
     from depyf.torch.expect import Exceeded, expect
 
-    block = expect(*mark.args, **mark.kwargs)
+    try:
+        block = expect(*mark.args, **mark.kwargs)
+    except (TypeError, ValueError) as error:
+        wrong = "@pytest.mark.depyf: " + str(error).replace("expect.__init__() ", "")
+        pytest.fail(wrong.replace("__init__() ", ""), pytrace=False)  # up to CPython 3.9
     compat.forget_everything()  # what an earlier test compiled is compiled here again
     block.__enter__()
     outcome = yield
@@ -49,7 +54,15 @@ def pytest_runtest_call(item: "pytest.Item") -> Generator[None, Any, None]:
     except Exceeded as error:
         if not hasattr(outcome, "force_exception"):  # an old pluggy
             raise
-        outcome.force_exception(error)
+        outcome.force_exception(_without_traceback(error))
+
+
+def _without_traceback(error: Any) -> BaseException:
+    """The same exception as one that pytest shows by its message alone: its frames are depyf's."""
+    shown = type("Exceeded", (type(error), pytest.fail.Exception), {"__module__": _EXPECT})
+    made: Any = shown.__new__(shown, str(error))
+    made.args, made.run, made.msg, made.pytrace = error.args, error.run, str(error), False
+    return made  # type: ignore[no-any-return]
 
 
 @pytest.hookimpl(hookwrapper=True)

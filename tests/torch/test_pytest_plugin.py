@@ -91,6 +91,19 @@ def test_is_allowed_one():
 def test_fails_by_itself():
     torch.compile(double, backend="eager")(torch.ones(2))
     assert False, "its own"
+
+@pytest.mark.depyf(breaks=0)
+@pytest.mark.xfail(raises=AssertionError, strict=True)
+def test_is_expected_to_break():
+    torch.compile(double, backend="eager")(torch.ones(2))
+
+@pytest.mark.depyf(brakes=0)
+def test_has_a_typo():
+    pass
+
+@pytest.mark.depyf(recompiles=-1)
+def test_has_no_number():
+    pass
 """
 
 
@@ -102,8 +115,14 @@ def test_a_marked_test_may_break_no_more_than_its_mark_says(tmp_path):
         environment(tmp_path / "cache"),
         cwd=tmp_path,
     )
-    assert "2 failed, 1 passed" in done.stdout, done.stdout
+    assert "4 failed, 1 passed, 1 xfailed" in done.stdout, done.stdout
     assert "1 graph break, 0 allowed" in done.stdout and "test_marked.py:5" in done.stdout
+    # what was over the budget, and none of the plugin's own code
+    failure = done.stdout.partition("_ test_breaks _")[2].splitlines()
+    assert failure[1] == "torch.compile: 1 graph break, 0 allowed:", failure
+    assert "pytest_plugin.py" not in done.stdout and "expect.py" not in done.stdout
+    assert "@pytest.mark.depyf: got an unexpected keyword argument 'brakes'" in done.stdout
+    assert "@pytest.mark.depyf: recompiles=-1 is no number from 0 on" in done.stdout
     assert "AssertionError: its own" in done.stdout and "torch.__trace" not in done.stdout
 
 
