@@ -99,6 +99,7 @@ void name_values_of(Ast& ast, CodeId code, const DecompileOptions& options) {
   naming.parameters = &options.callee_parameters;
   naming.results = &options.callee_results;
   naming.own_locals = options.program_locals;
+  naming.kept_locals = options.own_locals;
   naming.indentation = options.indentation;
   naming.renames = options.readable && code == ast.module->root;
   name_values(ast, code, naming);

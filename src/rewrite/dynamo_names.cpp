@@ -45,6 +45,7 @@ class Naming {
     if (!locals_.empty()) {
       join_stores();
       count();
+      if (drop_copies()) find_locals();
     }
     name_globals();
     if (!locals_.empty()) {
@@ -85,6 +86,8 @@ class Naming {
   }
 
   void find_locals() {
+    locals_.clear();
+    index_.clear();
     std::unordered_set<std::uint32_t> slots, made_up;
     for (std::uint32_t i = 0; i < object_.slots.size(); ++i) {
       const Slot& slot = object_.slots[i];
@@ -225,6 +228,151 @@ class Naming {
     }
   }
 
+  // ---------------------------------------------------------------- copies of a local
+
+  void add_names(ExprId target, std::unordered_set<std::uint32_t>& names) const {
+    ExprIds all;
+    if (target) all.push_back(target);
+    collect_below(ast_, all);
+    for (ExprId id : all)
+      if (ast_[id].kind == ExprKind::Name) names.insert(ast_[id].a);
+  }
+
+  /// The parameters that hold the caller's argument from the beginning to the end of the body: no
+  /// statement binds or deletes them. `p = p` binds nothing new.
+  std::unordered_set<std::uint32_t> settled_parameters() {
+    std::unordered_set<std::uint32_t> changed, found;
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements) {
+      const Stmt& s = ast_[id];
+      switch (s.kind) {
+        case StmtKind::Assign:
+          if (!keeps(s))
+            for (ExprId target : s.list) add_names(target, changed);
+          break;
+        case StmtKind::Delete:
+          for (ExprId target : s.list) add_names(target, changed);
+          break;
+        case StmtKind::For:
+        case StmtKind::AugAssign:
+        case StmtKind::AnnAssign:
+          add_names(s.e[0], changed);
+          break;
+        case StmtKind::With:
+          for (std::size_t i = 1; i < s.list.size(); i += 2) add_names(s.list[i], changed);
+          break;
+        case StmtKind::Handler:
+        case StmtKind::FunctionDef:
+        case StmtKind::ClassDef:
+          changed.insert(s.a);
+          break;
+        case StmtKind::Return:
+        case StmtKind::Raise:
+        case StmtKind::Assert:
+        case StmtKind::Nonlocal:
+        case StmtKind::Expr:
+        case StmtKind::Pass:
+        case StmtKind::Break:
+        case StmtKind::Continue:
+        case StmtKind::Comment:
+        case StmtKind::While:
+        case StmtKind::If:
+        case StmtKind::Try:
+          break;
+        case StmtKind::TypeAlias:
+        case StmtKind::Import:
+        case StmtKind::ImportFrom:
+        case StmtKind::ImportStar:
+        case StmtKind::Global:
+        case StmtKind::Append:
+        case StmtKind::Match:
+        case StmtKind::Case:
+          return {};  // they bind names in ways that Dynamo's own code does not need
+      }
+    }
+    for (ExprId id : collect_expressions(ast_, body()))
+      if (ast_[id].kind == ExprKind::NamedExpr || ast_[id].kind == ExprKind::Comprehension)
+        add_names(ast_[id].kids[0], changed);
+    for (std::uint32_t i = 0; i < object_.slots.size() && i < arguments(); ++i) {
+      const Slot& slot = object_.slots[i];
+      if (slot.kind == kLocal && !changed.count(slot.name.index)) found.insert(slot.name.index);
+    }
+    return found;
+  }
+
+  /// `p = p`
+  bool keeps(const Stmt& s) const {
+    return s.kind == StmtKind::Assign && s.list.size() == 1 && is_fast(ast_[s.list[0]]) &&
+           is_fast(ast_[s.e[0]]) && ast_[s.list[0]].a == ast_[s.e[0]].a;
+  }
+
+  bool is_kept(const Local& local) const {
+    const std::string_view name = module_[local.name];
+    return std::any_of(naming_.kept_locals.begin(), naming_.kept_locals.end(),
+                       [&](const std::string& kept) { return kept == name; });
+  }
+
+  /// Dynamo copies a parameter where it uses it twice. `t = p; f(t); del t` is `f(p)`: the caller's
+  /// argument is there for as long as the call takes.
+  bool drop_copies() {
+    const std::unordered_set<std::uint32_t> settled = settled_parameters();
+    std::unordered_map<std::uint32_t, std::uint32_t> copies;
+    std::unordered_set<std::uint32_t> copying;  // statements
+    for (const Local& local : locals_) {
+      const StmtId made = definition(local);
+      if (!made || !is_fast(ast_[ast_[made].e[0]]) || is_kept(local)) continue;
+      const std::uint32_t of = ast_[ast_[made].e[0]].a;
+      const auto through = copies.find(of);
+      if (through == copies.end() && !settled.count(of)) continue;
+      copies.emplace(local.name.index, through == copies.end() ? of : through->second);
+      copying.insert(made.index);
+    }
+    if (copies.empty()) return false;
+    for (ExprId id : collect_expressions(ast_, body())) {
+      Expr& e = ast_[id];
+      if (!is_fast(e)) continue;
+      if (const auto found = copies.find(e.a); found != copies.end()) e.a = found->second;
+    }
+    bool dropped = false;
+    ListRefs refs;
+    collect_lists(ast_, body(), refs);
+    for (const ListRef& ref : refs) {
+      if (ref.which == ListRef::Arms) continue;
+      const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
+      std::vector<StmtId> list;
+      for (StmtId id : old) {
+        Stmt& s = ast_[id];
+        const auto is_settled = [&](ExprId e) {
+          return is_fast(ast_[e]) && settled.count(ast_[e].a);
+        };
+        bool goes = copying.count(id.index) != 0;
+        if (s.kind == StmtKind::Delete) {  // of copies: nothing deletes the parameter itself
+          std::vector<ExprId> left;
+          for (ExprId e : s.list)
+            if (!is_settled(e)) left.push_back(e);
+          goes = left.empty();
+          if (!goes && left.size() < s.list.size()) s.list = ast_.arena.copy(left);
+        }
+        if (!goes) {
+          list.push_back(id);
+        } else if (!list.empty()) {
+          absorb(list.back(), id);
+        }
+      }
+      if (list.size() == old.size()) continue;
+      dropped = true;
+      if (list.empty()) {
+        Stmt pass;
+        pass.kind = StmtKind::Pass;
+        list.push_back(ast_.add(pass));
+      }
+      const std::span<StmtId> shorter = ast_.arena.copy(list);
+      (ref.owner ? list_of(ast_, ref) : body()) = shorter;
+    }
+    return dropped;
+  }
+
   static constexpr std::size_t kFar = 64;
   static constexpr int kLongestPath = 200;
 
@@ -254,8 +402,10 @@ class Naming {
 
   std::string_view last_name(ExprId id) const {
     const Expr& e = ast_[id];
-    return e.kind == ExprKind::Name || e.kind == ExprKind::Attribute ? text(e.a)
-                                                                     : std::string_view();
+    if (e.kind == ExprKind::Attribute) return text(e.a);
+    if (e.kind != ExprKind::Name) return {};
+    const auto given = globals_.find(e.a);
+    return given == globals_.end() ? text(e.a) : module_[given->second];
   }
 
   /// What a name stands for, where Dynamo made a local of it: `tmp_13` is `setattr`.
@@ -382,7 +532,8 @@ class Naming {
       id = e.kids[1];
     } else if ((name == "type" || name == "iter") && n == 2) {
       back.emplace_back(name == "type" ? "class" : "iterator");
-      id = e.kids[1];
+      const ExprKind kind = ast_[e.kids[1]].kind;
+      if (kind != ExprKind::Tuple && kind != ExprKind::List) id = e.kids[1];
     } else if ((name == "__getitem__" || name == "getattr") && n >= 2) {
       if (!push_index(back, e.kids[n - 1])) return false;
       if (n == 3) id = e.kids[1];
@@ -432,6 +583,16 @@ class Naming {
     return nullptr;
   }
 
+  /// Of a function that a global holds, or that a call of one returns: `__resume_at_8_4(cells)(x)`.
+  const std::vector<std::string>* parameters_of(ExprId function) {
+    if (const Local* local = local_of(function))
+      if (const StmtId made = definition(*local)) function = ast_[made].e[0];
+    const Expr& e = ast_[function];
+    if (e.kind == ExprKind::Name) return row_of(naming_.parameters, text(e.a));
+    if (e.kind != ExprKind::Call || ast_[e.kids[0]].kind != ExprKind::Name) return nullptr;
+    return row_of(naming_.parameters, std::string(text(ast_[e.kids[0]].a)) + "()");
+  }
+
   enum Rank : int { kParameter, kAttribute, kKeyword, kCondition, kResult };
 
   Words under(ExprId object, std::string_view name) {
@@ -453,10 +614,7 @@ class Naming {
     for (ExprId id : collect_expressions(ast_, body())) {
       const Expr e = ast_[id];
       if (e.kind == ExprKind::Call) {
-        const Expr& function = ast_[e.kids[0]];
-        const std::vector<std::string>* parameters =
-            function.kind == ExprKind::Name ? row_of(naming_.parameters, text(function.a))
-                                            : nullptr;
+        const std::vector<std::string>* parameters = parameters_of(e.kids[0]);
         bool positional = true;
         for (std::size_t k = 1; k < e.kids.size(); ++k) {
           const Expr& argument = ast_[e.kids[k]];

@@ -13,7 +13,8 @@ struct DynamoNaming {
   using Table = std::vector<std::pair<std::string, std::vector<std::string>>>;
   const Table* parameters = nullptr;  // of functions that are called by a global name
   const Table* results = nullptr;     // what graphs, called by a global name, call their outputs
-  std::span<const std::string> own_locals;  // the program's, whatever they are named
+  std::span<const std::string> own_locals;   // the program's, whatever they are named
+  std::span<const std::string> kept_locals;  // and those that keep a value from its end
   std::uint32_t indentation = 4;
   /// Locals and globals that Dynamo named get other names, too: Ast::readable has them.
   bool renames = false;

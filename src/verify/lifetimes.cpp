@@ -54,6 +54,7 @@ class Holding {
       slots_.push_back(static_cast<std::uint32_t>(slot));
     }
     words_ = (slots_.size() + 63) / 64;
+    find_arguments();
   }
 
   /// Which slots keep a value that nothing reads any more; `first` says where. False where the code
@@ -118,6 +119,7 @@ class Holding {
   const Module& module_;
   Which side_;
   std::vector<std::uint32_t> bit_, slots_;
+  std::vector<bool> kept_;  // by slot: see find_arguments
   std::size_t words_ = 0;
   Bits found_;
   std::vector<bool> leaves_;  // by block: every way from it is an exception's, out of the frame
@@ -248,12 +250,36 @@ class Holding {
     }
   }
 
-  /// Is `id` held by others for as long as the process runs? So are constants, modules, what torch
-  /// installed as a global, and what a module that torch imports has by a name.
+  /// Parameters that nothing binds again, deletes or clears: the frame holds what the caller gave.
+  void find_arguments() {
+    const CodeObject& code = module_[lifted_.code];
+    kept_.assign(code.slots.size(), false);
+    for (std::uint32_t i = 0; i < kept_.size() && i < code.parameter_count(); ++i)
+      kept_[i] = code.slots[i].kind == kLocal;
+    for (const LiftedBlock& block : lifted_.blocks)
+      for (ValueId id : block.body) {
+        const Value& value = lifted_[id];
+        const bool changes = (value.op == Op::STORE_FAST && !stores_itself(value)) ||
+                             value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR;
+        if (changes && value.arg < kept_.size()) kept_[value.arg] = false;
+      }
+  }
+
+  /// `x = x`
+  bool stores_itself(const Value& store) const {
+    const Value& value = lifted_[store.operands[0]];
+    return value.kind == ValueKind::Operation && value.op == Op::LOAD_FAST &&
+           value.arg == store.arg;
+  }
+
+  /// Is `id` held by others for as long as the frame lives? So are arguments in their parameters,
+  /// constants, modules, what torch installed as a global, and what a module that torch imports has
+  /// by a name.
   bool stays_anyway(ValueId id, bool whole) const {
     const Value& value = lifted_[id];
     if (value.kind != ValueKind::Operation) return false;
     if (value.op == Op::LOAD_CONST) return whole;
+    if (value.op == Op::LOAD_FAST) return whole && value.arg < kept_.size() && kept_[value.arg];
     if (value.op == Op::LOAD_ATTR) return whole && stays_anyway(value.operands[0], false);
     if (value.op != Op::LOAD_GLOBAL) return value.op == Op::IMPORT_NAME;
     const std::string_view global = module_[StrId(value.arg)];

@@ -8,6 +8,7 @@ import types
 
 import pytest
 
+from depyf import _core
 from depyf.recompile import recompile
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="written with `:=`")
@@ -68,6 +69,87 @@ def test_a_model_reads_as_a_person_would_write_it():
         assert real in result.code.co_names and given not in result.code.co_names
     assert "layers_0_modules" in result.code.co_varnames
     assert "del input_ids, layers_0_modules" in result.source
+
+
+COPIES = (
+    "def f(self, x, state):\n"
+    "    y = __compiled_fn_3_%(uuid)s(\n"
+    "        %(utils)s.call_size((tmp_2 := x), 0), tmp_2, (tmp_3 := state)[0], tmp_3[1],\n"
+    "        (tmp_4 := self).weight, tmp_4.bias)\n"
+    "    del tmp_2\n"
+    "    del tmp_3\n"
+    "    del tmp_4\n"
+    "    %(then)s\n"
+    "    self = self\n"
+    "    return self.g(x, y)\n"
+)
+
+
+def test_a_copy_of_an_argument_is_the_argument():
+    text = COPIES % {"uuid": UUID, "utils": UTILS, "then": "pass"}
+    result = readable(text)
+    body = "\n".join(lines(result))
+    assert "state_0, state_1 = state[0], state[1]" in body, result.source
+    assert re.findall(r"^\w+ = (?:x|self|state)$", body, re.M) == ["self = self"]
+    assert not re.search(r"^del ", body, re.M)
+    assert "self.weight" in body and "self.bias" in body
+
+
+@pytest.mark.parametrize("call", ["__resume_at_8_4((x,))", "(tmp_4 := __resume_at_8_4((x,)))"])
+def test_what_a_function_of_a_closure_is_given_has_the_names_of_its_parameters(call):
+    result = readable(
+        "def f(x):\n"
+        "    graph_out_0 = __compiled_fn_3_%s(x)\n"
+        "    y = %s([], [], x, (tmp_3 := graph_out_0[0]), tmp_3.item())\n"
+        "    del tmp_3%s\n"
+        "    del graph_out_0\n"
+        "    return y\n" % (UUID, call, ", tmp_4" * ("tmp_4" in call)),
+        callee_parameters={"__resume_at_8_4()": ("fns", "values", "___stack0", "loss", "scale")},
+    )
+    body = lines(result)
+    assert "loss = graph_out[0]" in body and "scale = loss.item()" in body, result.source
+    assert "y = resume_at_8_4(fns, values, x, loss, scale)" in body
+
+
+def test_the_name_of_a_value_has_no_address():
+    result = readable(
+        "def f(x):\n"
+        "    graph_out_0 = __compiled_fn_3_%s(x)\n"
+        "    tmp_2 = ___module_iter_139833972003584_c2((graph_out_0[0], graph_out_0[1]))\n"
+        "    del graph_out_0\n"
+        "    return x(tmp_2, tmp_2)\n" % UUID
+    )
+    assert "iterator = iter((graph_out[0], graph_out[1]))" in lines(result), result.source
+
+
+@pytest.mark.parametrize("then", ["x = None", "del x", "for x in y: pass"])
+def test_a_copy_of_what_changes_stays(then):
+    text = COPIES % {"uuid": UUID, "utils": UTILS, "then": then}
+    result = readable(text.replace("return self.g(x, y)", "return self.g(y)"))
+    body = "\n".join(lines(result))
+    assert re.search(r"^\w+ = x$", body, re.M), result.source
+    assert not re.search(r"^\w+_1 = (self|state)$", body, re.M)
+
+
+def test_a_copy_that_keeps_its_value_from_its_end_stays():
+    result = readable(
+        "def f(self, x):\n"
+        "    y = g((tmp_1 := self), tmp_1.a, __compiled_fn_3_%s(x))\n"
+        "    self, x = [y, *x]\n"
+        "    return self.h(x)\n" % UUID
+    )
+    assert "self_1 = self" in lines(result) and "graph_out" not in result.source
+
+
+@pytest.mark.parametrize("then, same", [("pass", True), ("x = g()", False), ("del x", False)])
+def test_an_argument_lives_while_its_parameter_holds_it(then, same):
+    """A variable that keeps a copy keeps nothing alive, unless the parameter lets go of it."""
+    text = "def f(x):\n    %s\n    %s\n    g()\n    %sg()\n"
+    copied = code_of(text % ("tmp_1 = x", then, "del tmp_1; "))
+    plain = code_of(text % ("pass", then, ""))
+    options = {"dynamo": True, "lifetimes": True, "own_locals": ("x",), "calls": []}
+    assert (_core.compare(copied, plain, **options)[0] == "equivalent") == same
+    assert (_core.compare(plain, copied, **options)[0] == "equivalent") == same
 
 
 def test_free_variables_are_a_comment():

@@ -31,8 +31,8 @@ def resume_parameters(
     """Parameter names of the resume functions that `code` calls by a global name, as torch
     installed them in `scope`.
 
-    A resume function with closure variables stands behind a factory from torch 2.9 on; its
-    parameters stay unknown.
+    A resume function with closure variables stands behind a factory from torch 2.9 on; those of
+    what the factory returns are found under its name and "()".
     """
     found: Dict[str, Tuple[str, ...]] = {}
     for name in code.co_names if scope else ():
@@ -42,6 +42,14 @@ def resume_parameters(
         body = getattr(value, "__code__", value)
         if isinstance(body, types.CodeType) and RESUME_CODE.match(body.co_name):
             found[name] = body.co_varnames[: body.co_argcount]
+            continue
+        for cell in getattr(value, "__closure__", None) or ():
+            try:
+                made = cell.cell_contents
+            except ValueError:
+                continue
+            if type(made) is types.CodeType and RESUME_CODE.match(made.co_name):
+                found[name + "()"] = made.co_varnames[: made.co_argcount]
     return found
 
 
