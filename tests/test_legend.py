@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from depyf.legend import legend
+from depyf.legend import legend, unused_note
 
 Stats = collections.namedtuple("Stats", "mean count")
 
@@ -49,3 +49,9 @@ def test_the_code_of_a_resume_function_is_told_by_its_function():
 def test_sizes_are_told_by_their_numbers():
     torch = pytest.importorskip("torch")
     assert told(torch.Size([3, 4])) == "Size [3, 4]"
+
+
+def test_what_never_runs_is_explained():
+    source = "def f(x, n):\n    if False:\n        y = None\n        lambda: (n, y)\n    return x\n"
+    assert unused_note(source).replace("\n# ", " ").endswith("could share them: n, y.\n")
+    assert unused_note("def f(x):\n    return x\n") == ""

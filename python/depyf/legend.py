@@ -125,6 +125,22 @@ def cell_note(source: str) -> str:
     return "\n" + wrapped(text % (names[0], ", ".join(names[1:])))
 
 
+_UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)$")
+
+
+def unused_note(source: str) -> str:
+    """Comment lines that say what a function for is that `source` never makes."""
+    found = _UNUSED_CELLS.search(source)
+    if found is None:
+        return ""
+    names = ", ".join(re.findall(r"\w+", found.group(1)))
+    text = (
+        "What stands below `if False:` never runs. It makes Python keep these variables as torch's "
+        "bytecode does, where functions inside could share them: %s." % names
+    )
+    return "\n" + wrapped(text)
+
+
 def lifetime_note(names: Sequence[str]) -> str:
     """Comment lines that say which locals die earlier than the source says."""
     if not names:

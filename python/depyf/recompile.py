@@ -28,6 +28,7 @@ from depyf.code_edit import (
 from depyf.terminal import shown
 from depyf.frame_contract import argument_names, violation
 from depyf.function_source import (
+    FACTORY,
     Misfit,
     as_module,
     compile_function,
@@ -36,7 +37,15 @@ from depyf.function_source import (
     spelt_variables,
     without_nonlocals,
 )
-from depyf.legend import UNCOPIED, cell_note, legend, lifetime_note, table_of_globals, wrapped
+from depyf.legend import (
+    UNCOPIED,
+    cell_note,
+    legend,
+    lifetime_note,
+    table_of_globals,
+    unused_note,
+    wrapped,
+)
 from depyf.lifetimes import consume, starred_as, used_locals
 from depyf.unpacking import without_copies
 
@@ -250,6 +259,9 @@ def _attempt(
         head += table_of_globals(globals_of_torch)
         if dynamo and frees and not added_lines:
             head += wrapped("free variables of the function: %s" % ", ".join(frees))
+        elif dynamo and frees:
+            text = "free variables of the function: %s. It sets some, so %s stands around it."
+            head += wrapped(text % (", ".join(frees), FACTORY))
         source = head + source
         line_map = _shifted(line_map, head.count("\n"))
         arguments = (source, original, cells, frees, filename, flags, function_name, names)
@@ -295,7 +307,7 @@ def _attempt(
         code,
         source
         + notes
-        + (cell_note(source) if dynamo else "")
+        + (cell_note(source) + unused_note(source) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,
