@@ -218,6 +218,9 @@ export function heldName(target: string): string {
 export function givenName(target: string): string {
   const held = heldName(target);
   if (held !== target) return held;
+  // an attribute of a module: the name does not tell where the module's own name ends
+  const inside = /^[lLG]_\w*?_?(?:dict_)?modules_(.+?)_?$/.exec(target)?.[1];
+  if (inside) return inside.replace(/_modules_/g, ".");
   const path = /^[LG]_(\w+?)_$/.exec(target)?.[1];
   if (!path) return target;
   const item = /^(args|stack\d+)_(\d+)$/.exec(path);

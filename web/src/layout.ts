@@ -48,12 +48,6 @@ export function layout(boxes: Box[], edges: Edge[]): void {
     graph.setNode(String(box.number), { width: box.width, height: box.height });
   for (const edge of drawn) graph.setEdge(String(edge.from.number), String(edge.to.number));
   dagre(graph);
-  for (const box of boxes) {
-    const at = graph.node(String(box.number)) as Point;
-    box.x = at.x - box.width / 2;
-    box.y = at.y - box.height / 2;
-  }
-  const bands = bandsOf(boxes);
   const points = new Map(
     drawn.map((edge) => {
       const label = graph.edge(String(edge.from.number), String(edge.to.number)) as {
@@ -62,6 +56,18 @@ export function layout(boxes: Box[], edges: Edge[]): void {
       return [edge, label.points ?? []];
     }),
   );
+  const places = boxes.map((box) => graph.node(String(box.number)) as Point);
+  if (isMirrored(drawn, points)) {
+    const { width } = graph.graph() as { width: number };
+    for (const point of new Set([...places, ...[...points.values()].flat()]))
+      point.x = width - point.x;
+  }
+  for (const [number, at] of places.entries()) {
+    const box = boxes[number];
+    box.x = at.x - box.width / 2;
+    box.y = at.y - box.height / 2;
+  }
+  const bands = bandsOf(boxes);
   const leaves = ports(drawn, points, "from");
   const arrives = ports(drawn, points, "to");
   for (const edge of drawn)
@@ -72,6 +78,19 @@ export function layout(boxes: Box[], edges: Edge[]): void {
       arrives.get(edge) ?? 0,
       bands,
     );
+}
+
+/** Do more operands stand right of the next one of their operation than left of it? An operation's edges are in order. */
+function isMirrored(edges: Edge[], points: Map<Edge, Point[]>): boolean {
+  const before = new Map<Box, number>();
+  let right = 0;
+  for (const edge of edges) {
+    const way = points.get(edge) ?? [];
+    const x = way[way.length - 2]?.x ?? 0;
+    right += Math.sign((before.get(edge.to) ?? x) - x);
+    before.set(edge.to, x);
+  }
+  return right > 0;
 }
 
 /** Names an edge in the box that it would end in. */

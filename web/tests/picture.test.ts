@@ -178,11 +178,35 @@ test("parameters are called by their modules", () => {
   expect(heldName("L_a_")).toBe("L_a_");
 });
 
+test("the operands of an operation stand in their order", () => {
+  const graph = expand({
+    nodes: [
+      ["a", "input", 0, 0, 0, -1, [], 0, -1],
+      ["b", "input", 0, 0, 0, -1, [], 1, -1],
+      ["matmul", "op", 1, 0, 0, -1, [0, 1], 2, -1],
+      ["add", "op", 1, 0, 0, -1, [2], 3, -1],
+      ["output", "output", 0, 0, 0, -1, [3], 4, -1],
+    ],
+    targets: ["", "operator.matmul"],
+    shapes: [""],
+    modules: [""],
+    places: [],
+    outputs: ["add"],
+    output_lines: [4],
+  });
+  const { boxes, edges } = arrange(graph, new Set(), true);
+  layout(boxes, edges);
+  const left = (title: string) => boxes.find((box) => box.title === title)?.x ?? -1;
+  expect(left("a")).toBeLessThan(left("b"));
+  expect(Math.min(...boxes.map((box) => box.x))).toBeGreaterThanOrEqual(0);
+});
+
 test("an input is called as in the program", () => {
   const names = {
     L_images_: "images",
     L_kwargs_input_ids_: "kwargs_input_ids",
     L_args_0_: "args[0]",
+    L_self_modules_layers_modules_0_modules_norm_eps: "layers.0.norm_eps",
     L_stack0_: "stack0",
     G_table_: "table",
     L_self_parameters_weight_: "weight",
