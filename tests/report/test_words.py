@@ -157,6 +157,25 @@ def test_the_kernel_compilers_time_is_that_of_torchs_events():
     assert overview.phases({"metrics": metrics, "events": events})["kernels"] == 2
 
 
+def test_the_time_of_candidates_for_a_kernel_is_a_phase():
+    metrics = {
+        "duration_us": 20e6,
+        "aot_autograd_cumulative_compile_time_us": 19e6,
+        "inductor_cumulative_compile_time_us": 18e6,
+        "triton_compile_time_us": 2e6,
+    }
+    events = [
+        ["mm_template_precompiling", 2e6, 4e6],
+        ["async_compile.precompile", 3e6, 2e6],  # of a candidate
+        ["mm_template_autotuning", 6e6, 1e6],
+        ["benchmark_fused_nodes", 8e6, 2e6],
+        ["CachingAutotuner.benchmark_all_configs", 8e6, 1e6],
+        ["PyCodeCache.load_by_key_path", 12e6, 3e6],
+    ]
+    found = overview.phases({"metrics": metrics, "events": events})
+    assert found == {"dynamo": 1, "aot": 1, "inductor": 8, "kernels": 3, "autotuning": 7}
+
+
 def state(**changed):
     """A guard of an entry on torch's global state."""
     autocast = {"cached_enabled": True, "dtype": [15, 5] + [5] * 8, "enabled": [False] * 10}

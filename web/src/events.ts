@@ -4,11 +4,15 @@ import type { TimedEvent } from "./types";
 /** Events that begin a phase; those inside them are of the same one. */
 const BEGIN: [RegExp, string][] = [
   [/(^|[._])(backward|bw_compiler)/, "backward"],
+  [
+    /^(\w+_template_|benchmark_|CachingAutotuner\.(benchmark|coordinate|combo)|collective_compute_do)/,
+    "autotuning",
+  ],
   [/^(compile_file|async_compile|triton|CachingAutotuner|PyCodeCache|TritonBundler)/i, "kernels"],
   [/^(inductor|compile_fx_inner|fx_codegen|fw_compiler|GraphLowering|Scheduler)/i, "inductor"],
   [/^(create_aot_dispatcher|aot_|AOTAutograd)/, "aot"],
 ];
-const LATER = ["dynamo", "backend", "aot", "inductor", "kernels", "backward"];
+const LATER = ["dynamo", "backend", "aot", "inductor", "kernels", "autotuning", "backward"];
 const ATTEMPT = /^compile_attempt_(\d+)$/;
 
 /** The phase of each event, in their order; an event inside another is never of an earlier phase. */

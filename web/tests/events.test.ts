@@ -30,6 +30,23 @@ test("events have the phase of what they are inside", () => {
   ]);
 });
 
+test("what is compiled to be measured is autotuning", () => {
+  const events: TimedEvent[] = [
+    ["GraphLowering.codegen", 0, 100, 0],
+    ["mm_template_precompiling", 1, 20, 1],
+    ["async_compile.precompile", 2, 10, 2],
+    ["benchmark_fused_nodes", 30, 20, 1],
+    ["async_compile.precompile", 60, 20, 1],
+  ];
+  expect(phasesOf(events)).toEqual([
+    "inductor",
+    "autotuning",
+    "autotuning",
+    "autotuning",
+    "kernels",
+  ]);
+});
+
 test("a backend that does not use AOTAutograd has a phase of its own", () => {
   const some = EVENTS.filter(([name]) => !/aot|fx|file/.test(name));
   expect(phasesOf(some).filter((phase) => phase !== "dynamo")).toEqual(["backend"]);

@@ -28,6 +28,11 @@ PHASES = (
     ("inductor", "Inductor", "lowers the graphs and generates kernels"),
     ("kernels", "Kernel compiler", "compiles what Inductor generated (C++, Triton)"),
     (
+        "autotuning",
+        "Autotuning",
+        "compiles candidates for a kernel, runs them and takes the fastest",
+    ),
+    (
         "backward",
         "Backward",
         "Inductor's work on a backward graph that was compiled when it was first needed",
@@ -51,14 +56,16 @@ def _whole(value: object) -> int:
 _COMPILER = re.compile(
     r"(compile_file|async_compile|triton|CachingAutotuner|PyCodeCache|TritonBundler)", re.IGNORECASE
 )
+#: and those of candidates for a kernel: compiling them counts as a part of it
+_TUNING = re.compile(
+    r"\w+_template_|benchmark_|CachingAutotuner\.(benchmark|coordinate|combo)"
+    r"|collective_compute_do"
+)
 _BACKWARD = re.compile(r"(^|[._])(backward|bw_compiler)")
 
 
-def _compiler_seconds(entry: Document) -> float:
-    """Seconds of the compilers of kernels by torch's events, those of a backward left out.
-
-    torch's own sum, `triton_compile_time_us`, is the time that it waited for them at the end alone.
-    """
+def _seconds_of(entry: Document, *kinds: "re.Pattern[str]") -> float:
+    """Seconds that torch's events of these kinds cover, those of a backward left out."""
     events = [
         (row[1], row[1] + row[2], str(row[0]))
         for row in entry.get("events") or ()
@@ -67,7 +74,7 @@ def _compiler_seconds(entry: Document) -> float:
     backward = [(start, end) for start, end, name in events if _BACKWARD.search(name)]
     total, reached = 0.0, float("-inf")
     for start, end, name in sorted(events):
-        if _COMPILER.match(name) and not any(
+        if any(kind.match(name) for kind in kinds) and not any(
             first <= start and end <= last for first, last in backward
         ):
             total += max(0, end - max(start, reached))
@@ -98,7 +105,10 @@ def phases(entry: Document) -> Dict[str, float]:
     backend = _seconds(metrics, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
     inductor = _seconds(metrics, "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
     waited = _seconds(metrics, "triton_compile_time_us")
-    kernels = min(max(waited, _compiler_seconds(entry)), inductor)
+    tuning = min(_seconds_of(entry, _TUNING), inductor)
+    # torch's own sum is the time that it waited for compilers at the end alone
+    compilers = _seconds_of(entry, _COMPILER, _TUNING) - tuning
+    kernels = min(max(waited, compilers), inductor - tuning)
     backward = _seconds(
         entry.get("backward_metrics") or {},
         "duration_us",
@@ -108,8 +118,9 @@ def phases(entry: Document) -> Dict[str, float]:
     found = {
         "dynamo": max(0.0, total - backend),
         "aot" if inductor > 0 or _ran_aot(entry) else "backend": max(0.0, backend - inductor),
-        "inductor": max(0.0, inductor - kernels),
+        "inductor": max(0.0, inductor - kernels - tuning),
         "kernels": kernels,
+        "autotuning": tuning,
         "backward": backward,
     }
     return {name: round(value, 6) for name, value in found.items() if value > 0}
@@ -853,7 +864,9 @@ def _named_class(reason: str) -> str:
 
 def _add_caches(node: Node, add: Any) -> None:
     """What torch's caches could have saved of one compile."""
-    backend = sum(node.phases.get(name, 0.0) for name in ("aot", "inductor", "kernels"))
+    backend = sum(
+        node.phases.get(name, 0.0) for name in ("aot", "inductor", "kernels", "autotuning")
+    )
     missed = False
     not_kept: Dict[str, str] = {}  # an analysis that began again asked the same cache again
     for event in node.entry.get("cache") or ():
