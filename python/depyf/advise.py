@@ -13,7 +13,7 @@ import tokenize
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice import NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, uses
+from depyf.advice import NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -354,12 +354,17 @@ def _bodies(tree: ast.AST) -> Iterator[List[Any]]:
                 yield found
 
 
+def _function_around(tree: ast.Module, node: Any) -> Any:
+    """The innermost function around a statement, or None."""
+    around = [one for one, _ in _functions(tree) if one.lineno <= node.lineno <= one.end_lineno]
+    return max(around, key=lambda one: one.lineno) if around else None
+
+
 def _bound_before(tree: ast.Module, before: Any) -> Set[str]:
     """The names that the function around a statement binds on the lines before it."""
-    around = [one for one, _ in _functions(tree) if one.lineno <= before.lineno <= one.end_lineno]
-    if not around:
+    function = _function_around(tree, before)
+    if function is None:
         return set()
-    function = max(around, key=lambda one: one.lineno)
     arguments = function.args
     found = {one.arg for one in arguments.args + arguments.kwonlyargs}
     for node in ast.walk(function):
@@ -372,19 +377,22 @@ def _bound_before(tree: ast.Module, before: Any) -> Set[str]:
 def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
+    function = _function_around(tree, node)
+    asked = sides.condition_of(function, node.test) if function is not None else None
+    if asked is None:
+        return None
     then, last = node.body[0], node.end_lineno
-    condition = _segment(source, node.test)
-    first, second, begin = None, None, None
+    chosen: List[Any] = []
+    begin = ""
     if isinstance(then, ast.Assign) and len(then.targets) == 1:
         target = then.targets[0]
         if not isinstance(target, ast.Name):
             return None
-        if not _may_be_tensor(then.value):
-            return None
-        first, begin = _segment(source, then.value), target.id + " = "
-        # without an else the name must have a value before
-        second = target.id if target.id in _bound_before(tree, node) else None
-        if node.orelse:
+        begin = target.id + " = "
+        if not node.orelse:  # the name must have a value before
+            known = target.id in _bound_before(tree, node)
+            chosen = [then.value, target] if known else []
+        else:
             other = node.orelse[0]
             same = (
                 isinstance(other, ast.Assign)
@@ -392,25 +400,18 @@ def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optio
                 and isinstance(other.targets[0], ast.Name)
                 and other.targets[0].id == target.id
             )
-            second = _segment(source, other.value) if same and _may_be_tensor(other.value) else None
-    elif isinstance(then, ast.Return) and then.value is not None:
+            chosen = [then.value, other.value] if same else []
+    elif isinstance(then, ast.Return):
         other = node.orelse[0] if node.orelse else following
-        if not isinstance(other, ast.Return) or other.value is None:
-            return None
-        if not (_may_be_tensor(then.value) and _may_be_tensor(other.value)):
-            return None
-        first, second = _segment(source, then.value), _segment(source, other.value)
-        begin, last = "return ", other.end_lineno
-    if not (condition and first and second):
+        if isinstance(other, ast.Return):
+            chosen = [then.value, other.value]
+            begin, last = "return ", other.end_lineno
+    if not chosen or not all(chosen) or not sides.are_plain(function, *chosen):
         return None
+    condition, swapped = asked
+    parts = [_segment(source, one) for one in [condition] + chosen[:: -1 if swapped else 1]]
     lines = source.splitlines(True)
-    written = "%s%storch.where(%s, %s, %s)\n" % (
-        " " * node.col_offset,
-        begin,
-        condition,
-        first,
-        second,
-    )
+    written = "%s%storch.where(%s)\n" % (" " * node.col_offset, begin, ", ".join(map(str, parts)))
     return "".join(lines[: node.lineno - 1] + [written] + lines[last:])
 
 

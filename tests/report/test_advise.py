@@ -280,6 +280,41 @@ def test_a_patch_with_torch_where_has_two_tensors(tmp_path, before, branch):
     assert not change.patch
 
 
+@pytest.mark.parametrize(
+    "branch, patch",
+    [
+        ("if x.any():\n        x = x * 2", "x = torch.where(x.any(), x * 2, x)"),
+        ("if not x.all():\n        x = x * 2", "x = torch.where(x.all(), x, x * 2)"),
+        ("if (x > 0).any() | (x < -1).any():\n        x = x.abs()", "x = torch.where("),
+        ("if ok:\n        x = -x / 2", "x = torch.where(ok, -x / 2, x)"),
+        ("if x.sum() > 0 and x.min() > 0:\n        x = x * 2", ""),  # `and` asks for a bool
+        ("if x.sum():\n        x = x * 2", ""),  # a number is no condition
+        ("if x.any():\n        x = x[:1]", ""),  # another shape
+        ("if x.any():\n        x = x @ x", ""),
+        ("if x.any():\n        x = x[rows]", ""),  # may raise where it is not chosen
+        ("if x.any():\n        x = x / norm", ""),  # NaN gradients
+        ("if x.any():\n        x = x.log()", ""),
+        ("if x.any():\n        x = x.half()", ""),  # another dtype
+        ("if x.any():\n        x = x.mul_(2)", ""),  # it does more than compute
+        ("if x.any():\n        x = self.norm(x)", ""),
+        ("if x.any():\n        x = note(x)", ""),
+        ("if x.any():\n        x = torch.rand(3)", ""),
+        ("if x.any():\n        n = n + 1", ""),  # a Python number
+        ("if x.any():\n        return 1.0\n    return 0.0", ""),
+    ],
+)
+def test_a_patch_with_torch_where_changes_no_result(tmp_path, branch, patch):
+    program = tmp_path / "sides.py"
+    program.write_text(
+        "import torch\n\ndef f(self, x, rows, norm, n=0):\n    ok = x.sum() > 0\n    %s\n"
+        "    return x\n" % branch
+    )
+    met = dict(BRANCH, location="%s:5" % program)
+    (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
+    added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
+    assert added[0].strip("+ ").startswith(patch) if patch else not change.patch, change.patch
+
+
 PRINTED = {
     "reason": "Failed to trace builtin operator",
     "explanation": "Dynamo does not know how to trace builtin operator `print`",

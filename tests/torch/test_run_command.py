@@ -534,6 +534,17 @@ def f(x):
 
 print(f(torch.ones(3)).sum(), f(-torch.ones(3) * 4).sum())
 """,
+    "not.py": """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    if not (x > 0).all():
+        return x.abs()
+    return x * 2
+
+print(f(torch.ones(3)).sum(), f(-torch.ones(3) * 4).sum())
+""",
     "sizes.py": """
 import torch
 

@@ -475,7 +475,9 @@ assert not bad, "a logarithm of a negative number"
         "graph has run.",
         [
             helps(
-                "torch.where(condition, a, b) where both sides are cheap.",
+                "torch.where(condition, a, b) where both sides are cheap, have one shape and only "
+                "compute: both are computed, and one that divides by 0 makes NaN gradients even "
+                "where it is not chosen.",
                 _BRANCH,
                 """
 @torch.compile(backend="eager")

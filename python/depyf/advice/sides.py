@@ -1,0 +1,138 @@
+"""Whether torch.where can take the place of a branch and change nothing: it computes both sides.
+
+A program is only read, so what cannot be told from its text counts as unsafe.
+"""
+
+import ast
+from typing import Any, Iterator, Optional, Set, Tuple
+
+#: operators whose result has the shape of what they take, and which are finite where that is; so
+#: the side that is not chosen makes no NaN in a gradient
+_ELEMENTWISE = frozenset(
+    "abs neg sin cos tanh sigmoid relu clamp clamp_min clamp_max clone detach square erf floor ceil "
+    "round sign nan_to_num zeros_like ones_like where maximum minimum".split()
+)
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult)
+#: functions whose result is a tensor of bool
+_TESTS = frozenset(
+    "any all isnan isinf isfinite logical_and logical_or logical_not lt le gt ge eq ne".split()
+)
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
+def condition_of(function: Any, test: ast.expr) -> Optional[Tuple[ast.expr, bool]]:
+    """(the part of a branch's test that torch.where takes as its condition, whether the sides change
+    places), or None: `not` is for Python, `and` and `or` are too, and a number is no condition.
+
+    Args:
+        function: the tree of the function around the branch.
+        test: what the branch asks, a tensor.
+    """
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return (test.operand, True) if _is_bool(function, test.operand) else None
+    return (test, False) if _is_bool(function, test) else None
+
+
+def _is_bool(function: Any, node: ast.expr) -> bool:
+    if isinstance(node, ast.Name):
+        made = list(_assigned_to(function, node.id))
+        return bool(made) and all(_is_bool(function, one) for one in made if one is not node)
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and isinstance(node.ops[0], _ORDER)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
+        return _is_bool(function, node.left) and _is_bool(function, node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+        return _is_bool(function, node.operand)
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _TESTS
+
+
+def are_plain(function: Any, *sides: ast.expr) -> bool:
+    """Whether two sides are tensors, by how the function uses their names, and do nothing but
+    compute: no calls that might do more, no other shapes, nothing that can fail or be infinite.
+    """
+    tensors = tensors_of(function)
+    return all(_is_plain(one) and _names(one) & tensors for one in sides)
+
+
+def _is_plain(node: ast.AST) -> bool:
+    if isinstance(node, ast.Name):
+        return True
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float))
+    if isinstance(node, ast.Attribute):
+        return _is_plain(node.value)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, (ast.USub, ast.UAdd)) and _is_plain(node.operand)
+    if isinstance(node, ast.BinOp):
+        divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant)
+        nothing = divides and not getattr(node.right, "value", 0)
+        known = isinstance(node.op, _OPERATORS) or divides and not nothing
+        return known and _is_plain(node.left) and _is_plain(node.right)
+    if isinstance(node, ast.Call):
+        given = list(node.args) + [one.value for one in node.keywords]
+        return (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in _ELEMENTWISE
+            and _is_plain(node.func.value)
+            and all(map(_is_plain, given))
+        )
+    return False
+
+
+#: modules of torch's functions, as programs name them
+_MODULES = ("torch", "th", "F", "nn", "np", "numpy", "math")
+
+
+def tensors_of(function: Any) -> Set[str]:
+    """The names of a function that are tensors: it calls a method of them, hands them to a function
+    of torch, says so in an annotation, or computes them from such.
+    """
+    found: Set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of = node.func.value
+            if isinstance(of, ast.Name) and of.id in _MODULES:
+                found |= {one.id for one in node.args if isinstance(one, ast.Name)}
+            elif isinstance(of, ast.Name) and of.id != "self":
+                found.add(of.id)
+        elif isinstance(node, ast.arg) and node.annotation is not None:
+            annotation = node.annotation
+            if getattr(annotation, "attr", getattr(annotation, "id", "")) == "Tensor":
+                found.add(node.arg)
+    numbers = {name for name in _bound(function) if _is_counted(function, name)}
+    for _ in range(3):
+        for name in _bound(function) - found:
+            if any(_names(one) & found and _is_plain(one) for one in _assigned_to(function, name)):
+                found.add(name)
+    return found - set(_MODULES) - numbers
+
+
+def _is_counted(function: Any, name: str) -> bool:
+    """Whether a name is bound to a number somewhere."""
+    given = function.args
+    defaults = list(zip((given.args)[::-1], given.defaults[::-1]))
+    defaults += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults) if value]
+    made = [value for one, value in defaults if one.arg == name]
+    made += _assigned_to(function, name)
+    return any(isinstance(one, ast.Constant) and one.value is not None for one in made)
+
+
+def _bound(function: Any) -> Set[str]:
+    arguments = function.args
+    found = {one.arg for one in arguments.args + arguments.kwonlyargs}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def _assigned_to(function: Any, name: str) -> Iterator[ast.expr]:
+    """What a function assigns to a name by itself."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            if any(isinstance(one, ast.Name) and one.id == name for one in node.targets):
+                yield node.value
+
+
+def _names(node: ast.AST) -> Set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
