@@ -55,7 +55,11 @@ BlockId Regions::split(Position p) {
 }
 
 ValueId Regions::left_for_return(const Node& node) const {
-  if (node.term != TermKind::Jump) return {};
+  if (node.term != TermKind::Jump || !s_.is_function()) return {};
+  for (RegionId p = node.region; p; p = s_.regions[p.index].parent)
+    if (s_.regions[p.index].kind == RegionKind::Scope &&
+        s_.regions[s_.regions[p.index].owner.index].is_star())
+      return {};  // no clause of except* returns
   const auto last = std::find_if(node.body.rbegin(), node.body.rend(), [&](ValueId v) {
     return !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP);
   });

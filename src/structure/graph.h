@@ -224,6 +224,8 @@ class StructureGraph {
   /// From here on `v` stands for the parameter.
   void replace_by(ValueId parameter, ValueId v) {
     forward_[parameter.index] = v;
+    Value& value = lifted.values[v.index];
+    value.dropped |= value.kind == ValueKind::Select && lifted.values[parameter.index].dropped;
     forwarded_since_count_ = true;
   }
   /// What stands for the value now.

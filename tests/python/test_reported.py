@@ -104,6 +104,36 @@ for a in (0, 1):
     except StopIteration as stop:
         print(stop.value)
 """
+RAISING_FINALLY = """
+log = []
+try:
+    class A:
+        try:
+            [log.append(x) for x in (1, 2, None) if x if log or x]
+        finally:
+            raise KeyError(len(log))
+except KeyError as error:
+    print(error)
+"""
+RAISING_FINALLY_OF_STAR = """
+def f(log, wrong):
+    try:
+        log.missing
+    except AttributeError:
+        try:
+            raise wrong
+        except* KeyError:
+            log and log.append(1)
+        except* ValueError:
+            [log.append(x) for x in (2, 3)]
+        finally:
+            raise TypeError(log)
+for wrong in (KeyError(), ValueError(), OSError()):
+    try:
+        f([0], wrong)
+    except TypeError as error:
+        print(error)
+"""
 ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
 ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
 
@@ -111,6 +141,8 @@ ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE
 PROGRAMS = {
     "conditional expression of constants as an operand": (7, 15, ARMS),
     "async for in an exception handler": (7, 15, ASYNC_HANDLER),
+    "finally that raises in a class": (7, 15, RAISING_FINALLY),
+    "finally that raises behind except*": (11, 15, RAISING_FINALLY_OF_STAR),
     "loop that ends a class": (7, 15, LOOP_IN_CLASS),
     "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
     "loop around a with that ends a script": (7, 15, LOOP_WITH),
