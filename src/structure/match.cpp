@@ -127,6 +127,7 @@ bool Matcher::has_wildcard(std::uint32_t t, std::uint32_t home, bool stays) {
     if (resolve(tree.yes.args[i]) != resolve(tree.no.args[i]) &&
         !dead(s_.nodes[tree.yes.to.index].params[i]))
       return true;
+  if (tree.kind == Tree::Or) return false;  // each of `a | b` comes after a copy of the subject
   const std::uint32_t place = place_of(t);
   return home != kNone && place != kNone && place > home + (stays ? 1 : 0);
 }
