@@ -18,6 +18,11 @@ struct PyVersion {
   /// In a .pyc file the items of a frozenset stand in the order of the set that the compiler made,
   /// which follows the hash seed; from 3.11 on the writer sorts them.
   constexpr bool sets_follow_hash_seed() const { return *this < PyVersion{3, 11}; }
+  /// 3.10 looks for annotations in every statement but `match` to tell whether `__annotations__` is
+  /// made.
+  constexpr bool overlooks_annotations_in_match() const {
+    return *this >= PyVersion{3, 10} && *this < PyVersion{3, 11};
+  }
   /// co_qualname and co_exceptiontable; instructions have inline caches; `exec` takes a closure
   /// (3.11).
   constexpr bool has_exception_table() const { return *this >= PyVersion{3, 11}; }

@@ -823,6 +823,22 @@ bool annotate_other_targets(Rewriter& r) {
   return any;
 }
 
+bool annotates_outside_of_match(const Rewriter& r) {
+  SmallVector<std::span<const StmtId>, 32> work{r.body};
+  while (!work.empty()) {
+    const std::span<const StmtId> list = work.back();
+    work.pop_back();
+    for (StmtId id : list) {
+      const Stmt& s = r.ast[id];
+      if (s.kind == StmtKind::AnnAssign) return true;
+      if (!kHoldLists.has(s.kind) || s.kind == StmtKind::Match) continue;
+      for (const std::span<const StmtId> held : {s.body, s.orelse, s.arms, s.final})
+        work.push_back(held);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void restore_annotations(Rewriter& r) {
@@ -861,6 +877,8 @@ void restore_annotations(Rewriter& r) {
       return changed;
     });
     if (!text && annotate_other_targets(r)) any = true;
+    if (any && r.object.version.overlooks_annotations_in_match())
+      any = annotates_outside_of_match(r);
     r.empty_annotations = !any;
   }
   if (r.role == Role::Module || r.role == Role::Class) restore_deferred_annotations(r);

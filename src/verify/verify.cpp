@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "bytecode/effect.h"
 #include "bytecode/instr.h"
@@ -329,6 +330,7 @@ class Verifier {
   Canon canon_;
   Pairs pairs_, dead_;
   bool tests_format_[2] = {false, false};  // StackProblems::tests_format, of the last unsound()
+  bool locals_order_differs_ = false;      // of the last pair, whose code asks for its locals
   std::set<std::string> ignored_;
 
   std::string path(CodeId id) const {
@@ -454,6 +456,7 @@ class Verifier {
     Pairs nested;
     canon_.renamed.clear();
     canon_.orders_differ = canon_.nan_objects_differ = canon_.lines_differ = false;
+    locals_order_differs_ = asks_for_locals(a_, cfg_a) && !same_order_of_locals(a_[x], b_[y]);
     const std::optional<Difference> first =
         exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
@@ -467,7 +470,7 @@ class Verifier {
         if (!problem.empty()) return refuse(problem);
       }
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
-      if (canon_.orders_differ) out.kind = VerdictKind::Equivalent;
+      if (canon_.orders_differ || locals_order_differs_) out.kind = VerdictKind::Equivalent;
       add_left_out(out.detail);
       adopt(nested);
       return out;
@@ -517,6 +520,22 @@ class Verifier {
     if (canon_.orders_differ) add(detail, kOrder);
     if (canon_.nan_objects_differ) add(detail, kNans);
     if (canon_.lines_differ) add(detail, kLines);
+    if (locals_order_differs_) add(detail, kLocals);
+  }
+
+  /// Do the variables that both have come in one order? That of a variable which code that the
+  /// compiler removed names first is lost with that code.
+  bool same_order_of_locals(const CodeObject& x, const CodeObject& y) {
+    std::unordered_map<std::uint32_t, std::size_t> places;
+    for (std::size_t i = 0; i < y.slots.size(); ++i) places[canon_.str(kB, y.slots[i].name)] = i;
+    std::size_t last = 0;
+    for (const Slot& slot : x.slots) {
+      const auto found = places.find(canon_.str(kA, slot.name));
+      if (found == places.end()) continue;
+      if (found->second < last) return false;
+      last = found->second;
+    }
+    return true;
   }
 
   /// Why nothing can be said about the code, which no compiler makes: CPython believes what the
@@ -741,6 +760,8 @@ class Verifier {
       "ignored: NaN constants of the two are not the same objects";
   static constexpr std::string_view kLines =
       "ignored: the line numbers that classes have in `__firstlineno__`";
+  static constexpr std::string_view kLocals =
+      "ignored: the order in which `locals()` has the variables";
   static constexpr std::string_view kDeaths =
       "ignored: when values that no variable holds are freed";
 

@@ -134,6 +134,18 @@ for wrong in (KeyError(), ValueError(), OSError()):
     except TypeError as error:
         print(error)
 """
+ANNOTATION_BESIDE_MATCH = """
+class A:
+    match 5:
+        case int() | str():
+            pass
+    y: int = 2
+print(A.y, A.__annotations__)
+match 5:
+    case int() | str():
+        pass
+z: str = 'z'
+"""
 ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
 ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
 
@@ -143,6 +155,7 @@ PROGRAMS = {
     "async for in an exception handler": (7, 15, ASYNC_HANDLER),
     "finally that raises in a class": (7, 15, RAISING_FINALLY),
     "finally that raises behind except*": (11, 15, RAISING_FINALLY_OF_STAR),
+    "annotation behind a match": (10, 15, ANNOTATION_BESIDE_MATCH),
     "loop that ends a class": (7, 15, LOOP_IN_CLASS),
     "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
     "loop around a with that ends a script": (7, 15, LOOP_WITH),
@@ -345,3 +358,24 @@ def test_reported_programs(version, tmp_path):
         if printed[name] != expected[name]
     ]
     assert not wrong, "\n".join(wrong) + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_order_of_locals_is_said_to_be_left_out(version, tmp_path):
+    """The compiler removes `if 0: b = 1`, which named `b` first, and keeps the order."""
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    text = (
+        "def f():\n    if 0: b = 1\n    a = 1\n    b = 2\n    return locals()\nprint(list(f()))\n"
+    )
+    printed = work(version, "compile", tmp_path, {"order": text})["order"]
+    done = subprocess.run(
+        [command, "decompile", str(tmp_path / "order.pyc")],
+        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    left_out = "the order in which `locals()` has the variables" in done.stderr
+    assert left_out == (work(version, "run", tmp_path, {"order": done.stdout})["order"] != printed)
