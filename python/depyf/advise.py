@@ -195,6 +195,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)
         return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
+    if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
+        return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "print" and uses.in_autograd_function(file, line):
         return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
@@ -202,6 +204,24 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         if patch:
             return advice, patch
     return said["help"][0], ""
+
+
+#: rows of what torch can do at the end of the graph, where no number that changes is given to it
+_PUT_OFF = ("print", "warning", "log function")
+
+
+def _gives_what_changes(said: Dict[str, Any], file: str, line: int, document: Document) -> bool:
+    """Whether a line gives a number to a call because of which torch compiled again."""
+    from depyf.report import overview, words
+
+    if words.in_library(file) and said["caller"][1]:
+        file, line = said["caller"][:2]
+    given = uses.given_names(file, line)
+    return any(
+        reason["name"] in given and words.is_number(reason["before"])
+        for node in (overview.nodes_of([document]) if given else ())
+        for reason in node.reasons
+    )
 
 
 def _parsed(file: str) -> Optional[Tuple[str, ast.Module]]:

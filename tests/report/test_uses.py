@@ -146,12 +146,32 @@ def test_the_line_that_needs_the_number_is_found(tmp_path, text):
     assert uses.decided_at(str(program), at(text, "HERE")) == at(text, "NEEDS")
 
 
+SIZED = """
+def f(x, mask):
+    kept = x[mask]  # HERE
+    if len(kept) == 0:  # NEEDS
+        return x
+---
+def f(x, mask):
+    kept = x[mask]  # HERE
+    n = 2
+    return kept.sum() if kept.shape[0] > n else x  # NEEDS
+---
+def f(x, mask):
+    kept = x[mask]  # HERE
+    if len(x) == 0:
+        return kept * kept.shape[0]
+    return x
+"""
+
+
 @pytest.mark.parametrize(
     "used, text",
     [(uses.printed_at, text) for text in PRINTED.split("---")]
-    + [(uses.indexed_at, text) for text in INDEXED.split("---")],
+    + [(uses.indexed_at, text) for text in INDEXED.split("---")]
+    + [(uses.sized_at, text) for text in SIZED.split("---")],
 )
-def test_the_line_that_prints_or_indexes_with_the_number_is_found(tmp_path, used, text):
+def test_the_line_that_prints_or_indexes_with_or_sizes_what_is_made_is_found(tmp_path, used, text):
     program = tmp_path / "program.py"
     program.write_text(text)
     assert used(str(program), at(text, "HERE")) == at(text, "NEEDS")

@@ -4,6 +4,7 @@ import json
 import linecache
 import logging
 import os
+import runpy
 
 import pytest
 
@@ -232,6 +233,16 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
         assert all(text.startswith("Only if the code does not branch") for text in unbacked)
 
 
+@pytest.mark.parametrize(
+    "line, setting",
+    [("self.steps += 1", True), ("if self.steps == 0:", False), ("k = keys[self.steps]", False)],
+)
+def test_a_setting_for_integers_is_advised_where_nothing_is_decided_on_them(line, setting):
+    guard = "0/0: self.steps == 0  # %s  # a.py:7 in f\n set allow_unspec_int_on_nn_module" % line
+    said = words.of_reason(guard)
+    assert said["row"] == "counter" and any("unspec" in one for one in said["help"]) == setting
+
+
 def test_an_expression_is_not_advised_to_be_marked_unbacked():
     size = "tensor 'kwargs['input_ids']' size mismatch at index 1. expected 5, actual 1"
     for guard in (size, "2 <= kwargs['input_ids'].size()[1]"):
@@ -279,6 +290,40 @@ def test_a_class_that_is_not_traced_is_named_as_the_program_calls_it():
     assert found["help"] == [
         "Call `tqdm` outside of the compiled function, and pass what it returns."
     ]
+
+
+CHANGING = """
+import logging, warnings
+
+@torch.compile(backend="eager")
+def f(x, step):
+    y = x + 1
+    CALL
+    return y * 2
+
+result = [f(torch.ones(3), step) for step in range(4)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "call, patched",
+    [
+        ('print("step", step, y.mean())', False),
+        ('warnings.warn(f"step {step}")', False),
+        ('logging.warning("step %d", step)', False),
+        ('print("mean", y.mean())', True),
+    ],
+)
+def test_what_tells_a_number_that_changes_is_not_advised_to_be_put_off(tmp_path, call, patched):
+    program = tmp_path / "telling.py"
+    program.write_text("import torch\n" + CHANGING.replace("CALL", call))
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(), depyf.capture() as found:
+        runpy.run_path(str(program))
+    document = dict(found.to_json(), program=str(program))
+    told = [one for one in advise.changes(document) if one.kind == "break"]
+    assert told and any("reorderable" in one.patch for one in told) == patched
 
 
 @pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")

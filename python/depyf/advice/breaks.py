@@ -353,6 +353,7 @@ def f(x):
 
 result = [f(torch.ones(3)), f(-torch.ones(3))]
 """
+_EMPTY_SPLIT = _EMPTY.replace("torch._dynamo.config.capture_dynamic_output_shape_ops = True\n", "")
 _ENABLED = """
 @torch.compile(backend="eager")
 def f(x, step):
@@ -703,6 +704,35 @@ result = f(torch.ones(3))
         ],
         ids=("GB0124", "GB0033"),
         reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+    ),
+    row(
+        "dynamic shape that decides",
+        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        [
+            helps(
+                "Where that only leaves out what is empty, remove it: operations on a tensor "
+                "without elements are no error. "
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps all in "
+                "the graph.",
+                _EMPTY_SPLIT,
+                _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
+            ),
+            helps(
+                "A mask with torch.where keeps the shape fixed.",
+                _EMPTY_SPLIT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return torch.where(x > 0, x, 0.0)
+
+result = [f(torch.ones(3)), f(-torch.ones(3))]
+""",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"\n\? line \d+ asks for its size",
+        names=r"\n\? (?P<at>line \d+) asks for its size",
     ),
     row(
         "dynamic shape",
@@ -1099,7 +1129,7 @@ logging.warning("a step")
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add({called}) lets torch log "
-                "at the end of the graph.",
+                "at the end of the graph, but no number that changes from call to call.",
                 _LOG_FUNCTION,
                 "import logging\n"
                 "torch._dynamo.config.reorderable_logging_functions.add(logging.warning)\n"
@@ -1131,7 +1161,7 @@ warnings.warn("a step")
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn) lets torch "
-                "warn at the end of the graph.",
+                "warn at the end of the graph, but of no number that changes from call to call.",
                 _WARN,
                 "import warnings\n"
                 "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)\n" + _WARN,

@@ -64,6 +64,27 @@ def indexed_at(file: str, line: int) -> int:
     return _used_at(file, line, _indices)
 
 
+def sized_at(file: str, line: int) -> int:
+    """The line that decides on the size of what a line assigns; 0 as above."""
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    statement = _statement(function, line) if function is not None else None
+    if tree is None or statement is None or not hasattr(statement, "end_lineno"):
+        return 0
+    return _decided(tree, function, _assigned(statement), line, _sizes, deep=True)
+
+
+def given_names(file: str, line: int) -> Set[str]:
+    """The names, and paths of attributes, that the calls of a line are given."""
+    tree = parsed(file) if file and line else None
+    found: Set[str] = set()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
+            for one in list(node.args) + [each.value for each in node.keywords]:
+                found |= _names(one)
+    return found
+
+
 def prints_number(file: str, line: int) -> bool:
     """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
     tree = parsed(file) if file and line else None
@@ -162,6 +183,21 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             index = index.value
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
+
+
+def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions on the size of which a node decides."""
+    for test in _tests(node):
+        for one in ast.walk(test):
+            if isinstance(one, ast.Attribute) and one.attr in (
+                "shape",
+                "size",
+                "numel",
+                "nelement",
+            ):
+                yield one.value
+            elif isinstance(one, ast.Call) and getattr(one.func, "id", "") == "len":
+                yield from one.args
 
 
 def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

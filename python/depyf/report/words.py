@@ -43,6 +43,7 @@ _USES = (
     (uses.printed_at, "prints"),
     (uses.indexed_at, "indexes with"),
 )
+_SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
@@ -76,6 +77,9 @@ def of_break(found: Document) -> Said:
             if used:
                 said += "\n? line %d %s it" % (used, what)
                 break
+    elif _SIZED.search(reason):
+        used = uses.sized_at(filename, line)
+        said += "\n? line %d asks for its size" % used if used else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         said += "\n? prints a number"
     if _OF_NUMBER.search(raw):
@@ -756,11 +760,14 @@ def _advise(found: Said, key: str, **names: str) -> None:
     if names["name"] and names["name"].isidentifier():
         names["variable"] = names["name"]
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
-    names["setting"] = setting.group() if setting else ""
+    # a symbolic number on which the program decides is a constant again
+    decides = bool(_DECIDES.match(found["source"])) or _picks(found)
+    names["setting"] = setting.group() if setting and not decides else ""
     given = _advice(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
+_DECIDES = re.compile(r"(if|elif|while|assert|for)\b|return .*\bif\b")
 _SETTING = re.compile(r"allow_unspec_int_on_nn_module")
 
 
