@@ -9,8 +9,8 @@ from typing import Any, Iterator, Optional, Set, Tuple
 #: operators whose result has the shape of what they take, and which are finite where that is; so
 #: the side that is not chosen makes no NaN in a gradient
 _ELEMENTWISE = frozenset(
-    "abs neg sin cos tanh sigmoid relu clamp clamp_min clamp_max clone detach square erf floor ceil "
-    "round sign nan_to_num zeros_like ones_like where maximum minimum".split()
+    "abs neg sin cos tanh sigmoid relu clamp clamp_min clamp_max clone detach square erf floor "
+    "ceil round sign nan_to_num zeros_like ones_like where maximum minimum".split()
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult)
 #: functions whose result is a tensor of bool
@@ -21,8 +21,9 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 
 def condition_of(function: Any, test: ast.expr) -> Optional[Tuple[ast.expr, bool]]:
-    """(the part of a branch's test that torch.where takes as its condition, whether the sides change
-    places), or None: `not` is for Python, `and` and `or` are too, and a number is no condition.
+    """(the part of a branch's test that torch.where takes as its condition, whether the sides
+    change places), or None: `not` is for Python, `and` and `or` are too, and a number is no
+    condition.
 
     Args:
         function: the tree of the function around the branch.
