@@ -230,12 +230,18 @@ class Naming {
 
   // ---------------------------------------------------------------- copies of a local
 
+  /// The names that a target binds: those in `a.b` and `a[b]` it only reads.
   void add_names(ExprId target, std::unordered_set<std::uint32_t>& names) const {
-    ExprIds all;
-    if (target) all.push_back(target);
-    collect_below(ast_, all);
-    for (ExprId id : all)
-      if (ast_[id].kind == ExprKind::Name) names.insert(ast_[id].a);
+    std::vector<ExprId> work{target};
+    while (!work.empty()) {
+      const ExprId id = work.back();
+      work.pop_back();
+      if (!id) continue;
+      const Expr& e = ast_[id];
+      if (e.kind == ExprKind::Name) names.insert(e.a);
+      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred)
+        work.insert(work.end(), e.kids.begin(), e.kids.end());
+    }
   }
 
   /// The parameters that hold the caller's argument from the beginning to the end of the body: no

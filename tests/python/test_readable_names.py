@@ -80,6 +80,7 @@ COPIES = (
     "    del tmp_3\n"
     "    del tmp_4\n"
     "    %(then)s\n"
+    "    self.y = state[0].y = y\n"
     "    self = self\n"
     "    return self.g(x, y)\n"
 )
