@@ -134,7 +134,10 @@ def test_a_resume_function_without_code_runs_as_plain_python(tmp_path):
     assert "not called" not in whole.read_text()
     depths = {title: depth for depth, title, _ in rows}
     assert depths["Inner.forward"] == depths[resumed[0]] + 1
-    assert resumed[0] in (tmp_path / "README.md").read_text()
+    readme = (tmp_path / "README.md").read_text()
+    assert resumed[0] in readme and "- proof: torch made no code" not in readme
+    assert "- 0 guards" not in readme
+    assert not re.search("^## .*torch_dynamo_resume", readme, re.M)
 
 
 def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
@@ -165,3 +168,5 @@ def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
     text = " ".join(rest.read_text().replace("\n#", "").split())
     said = "This is [^ ]*branch, resumed after line %d, from line %d on. The code that calls it has it as %s."
     assert re.search(said % (begin + 2, begin + 4, taken.group(2)), text)
+    heading = "^## `[^ ]*branch, resumed after line %d`$" % (begin + 2)
+    assert re.search(heading, (tmp_path / "README.md").read_text(), re.M)

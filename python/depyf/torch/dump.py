@@ -25,7 +25,7 @@ from depyf.files import (
     read_text,
     write_atomically,
 )
-from depyf.model import Artifact, Entry, Function, Problem, Run, sorted_artifacts
+from depyf.model import Artifact, Entry, Function, Problem, Run, resumed_after, sorted_artifacts
 from depyf.schema import MANIFEST, SCHEMA
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
@@ -739,7 +739,10 @@ def overview(run: Run) -> str:
         "",
     ]
     for function in run.functions:
-        lines.append("## %s" % _code(function.title))
+        title = function.title
+        if function.is_resume and function.qualname:
+            title = resumed_after(function.qualname, function.firstlineno)
+        lines.append("## %s" % _code(title))
         lines.append("")
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:
@@ -789,7 +792,8 @@ def _overview_entry(entry: Entry) -> List[str]:
             state = "torch runs the code of " + entry.replaced_by
         lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
     if entry.detail:
-        lines.append("- proof: %s" % " ".join(entry.detail.split()))
+        proof = "proof: " if entry.path else ""  # else it says why there is no code
+        lines.append("- %s%s" % (proof, " ".join(entry.detail.split())))
     if entry.invalidated:
         lines.append("- torch has invalidated this entry")
     if entry.failure:
@@ -808,7 +812,8 @@ def _overview_entry(entry: Entry) -> List[str]:
             lines.append("- %s: [%s](%s)" % (artifact.stage, artifact.path, artifact.path))
     for stage, reason in entry.missing.items():
         lines.append("- %s: not there, %s" % (stage, reason))
-    lines.append("- %d guards" % len(entry.guards))
+    if entry.path or entry.guards:
+        lines.append("- %d guards" % len(entry.guards))
     lines.append("")
     return lines
 
