@@ -157,6 +157,24 @@ def test_the_kernel_compilers_time_is_that_of_torchs_events():
     assert overview.phases({"metrics": metrics, "events": events})["kernels"] == 2
 
 
+def test_kernels_are_counted_whether_a_call_gives_its_result_a_name_or_not():
+    text = (
+        "aten = torch.ops.aten\n"
+        "alloc_from_pool = torch.ops.inductor._alloc_from_pool\n"
+        "triton_poi_0 = async_compile.triton('triton_poi_0', '''\n"
+        "''')\n"
+        "    def call(self, args):\n"
+        "        buf0 = extern_kernels.convolution(x, w, bias=None)\n"
+        "        assert_size_stride(buf0, (4, ), (1, ), 'torch.ops.aten.convolution.default')\n"
+        "        triton_poi_0.run(buf0, 4, stream=stream0)\n"
+        "        extern_kernels.mm(buf0, w, out=buf1)\n"
+        "        buf2 = torch.ops.aten.topk.default(buf1, 2)\n"
+        "        torch.ops.mylib.fill.default(buf1)\n"
+    )
+    entry = {"artifacts": [{"kind": "kernel", "text": text}]}
+    assert overview.count_kernels(entry) == 5
+
+
 def test_the_time_of_candidates_for_a_kernel_is_a_phase():
     metrics = {
         "duration_us": 20e6,

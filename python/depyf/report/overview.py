@@ -17,7 +17,7 @@ Cause = Dict[str, Any]
 Row = Dict[str, Any]
 
 _KERNEL = re.compile(
-    r"^\w+ = async_compile\.|^\s*extern_kernels\.|^\s+\w*\s*=?\s*torch\.ops\.\w+\.\w+", re.MULTILINE
+    r"^\w+ = async_compile\.|^\s+(\w+ = )?(extern_kernels|torch\.ops\.\w+)\.\w+", re.MULTILINE
 )
 
 #: phases of a compile in their order, with what they are called on the page
