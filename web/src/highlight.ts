@@ -6,7 +6,8 @@ import { Prism } from "./prism";
 /** What is open at the end of a line. */
 export interface Highlighting {
   quote: string;
-  cpp?: boolean;
+  /** The language of the string that is open, where it is a program. */
+  inside?: "cpp" | "python";
   wrapper?: boolean;
   wholeCpp?: boolean;
 }
@@ -61,7 +62,14 @@ export function paint(
   if (state.quote) {
     const end = text.indexOf(state.quote);
     const inside = end < 0 ? text : text.slice(0, end);
-    if (state.cpp) append(into, Prism.tokenize(inside, languages.cpp), "", null);
+    if (state.inside)
+      append(
+        into,
+        Prism.tokenize(inside, languages[state.inside]),
+        "",
+        null,
+        state.inside === "python",
+      );
     else if (inside) into.append(make("span", { class: "s" }, inside));
     if (end < 0) return;
     into.append(make("span", { class: "s" }, state.quote));
@@ -72,9 +80,20 @@ export function paint(
   for (const token of tokens)
     if (typeof token !== "string" && token.type === "open") {
       state.quote = /"""|'''/.exec(plain(token))?.[0] ?? "";
-      state.cpp = kind === "kernel" && (/cpp/.test(text) || state.wrapper);
+      state.inside = programIn(text, kind === "kernel", state.wrapper ?? false);
     }
   append(into, tokens, "", links, !state.wholeCpp);
+}
+
+/** The language of the string that generated code opens on a line, where it is a program: C++, or Triton, which is Python. */
+export function programIn(
+  line: string,
+  isKernel: boolean,
+  wrapper: boolean,
+): Highlighting["inside"] {
+  if (!isKernel) return undefined;
+  if (wrapper || line.includes("cpp")) return "cpp";
+  return /async_compile\.\w+\(/.test(line) ? "python" : undefined;
 }
 
 function plain(token: string | Token): string {

@@ -1,7 +1,7 @@
 // Panes of code: lines that light what they became, from keyboard and mouse.
 import { beginning } from "./beginning";
 import { make, say, stored } from "./dom";
-import { type Highlighting, paint } from "./highlight";
+import { type Highlighting, paint, programIn } from "./highlight";
 import { relate, relationCache, relations } from "./relations";
 import { state } from "./state";
 import { idle } from "./steps";
@@ -60,11 +60,11 @@ export function openStrings(
 ): (part: number) => Highlighting {
   const starts: Highlighting[] = [];
   let quote = "",
-    cpp = false,
+    inside: Highlighting["inside"],
     number = 0;
   return (part: number) => {
     for (; starts.length <= part; number++) {
-      if (number === begins[starts.length]) starts.push({ quote, cpp });
+      if (number === begins[starts.length]) starts.push({ quote, inside });
       const line = lines[number];
       for (let at = 0; at >= 0; ) {
         const found = quote
@@ -78,7 +78,7 @@ export function openStrings(
         if (quote) quote = "";
         else {
           quote = line.slice(found, found + 3);
-          cpp = isKernel && (wrapper || line.includes("cpp"));
+          inside = programIn(line, isKernel, wrapper);
         }
         at = found + 3;
       }

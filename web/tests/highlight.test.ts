@@ -39,11 +39,26 @@ test("what a graph and a kernel are made of has styles", () => {
   const state = { quote: "" };
   const into = document.createElement("span");
   paint(into, "k = async_compile.cpp_pybinding(['float*'], r'''", "kernel", state, null);
-  expect(state).toEqual({ quote: "'''", cpp: true });
+  expect(state).toEqual({ quote: "'''", inside: "cpp" });
   paint(into, 'extern "C" void kernel(const float* in) // one', "kernel", state, null);
   const styles = [...into.querySelectorAll("span")].map((one) => one.className + one.textContent);
   expect(styles).toContain("kvoid");
   expect(styles).toContain("c// one");
+});
+
+test("a kernel in Triton is a program, not a text", () => {
+  const state = { quote: "" };
+  const into = document.createElement("span");
+  paint(into, "k = async_compile.triton('k', '''", "kernel", state, null);
+  const line = document.createElement("span");
+  paint(line, "def k(in_ptr0):  # one", "kernel", state, null);
+  const styles = [...line.querySelectorAll("span")].map((one) => one.className + one.textContent);
+  expect(styles).toEqual(["kdef", "dk", "c# one"]);
+  paint(into, "''', device_str='cuda')", "kernel", state, null);
+  const behind = document.createElement("span");
+  paint(behind, "x = '''def", "kernel", state, null);
+  paint(behind, "if", "kernel", state, null);
+  expect([...behind.querySelectorAll("span")].at(-1)?.className).toBe("s");
 });
 
 test("names of functions that are called are links", () => {
