@@ -557,28 +557,25 @@ def _replaced(source: str, line: int, column: int, length: int, written: str) ->
 
 
 def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
-    """A setting after the imports at the top of the program."""
-    imports: List[Any] = [
-        node
-        for node in tree.body
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
-    ]
-    known = {
-        one.name.split(".")[0]
-        for node in imports
-        if isinstance(node, ast.Import)
-        for one in node.names
-        if not one.asname
-    }
-    if "torch" not in known:
+    """A setting after the import of torch, and those that follow it, at the top of the program."""
+    last, known = None, set()
+    for node in tree.body:
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
+        if is_import and isinstance(node, ast.Import):
+            known |= {one.name.split(".")[0] for one in node.names if not one.asname}
+        if "torch" in known:
+            if not is_import:  # it may be what runs the program
+                break
+            last = node
+    if last is None:
         return None
     lines = source.splitlines(True)
-    last = max(node.end_lineno for node in imports)
+    end = int(getattr(last, "end_lineno"))
     given = re.match(r"\w+", wanted.rpartition("(")[2])  # add(logging.Logger.info)
     name = given.group() if given else ""
     needed = name in ("logging", "warnings") and name not in known
     written = ["import %s\n" % name] * needed + ["\n" + wanted + "\n"]
-    return "".join(lines[:last] + written + lines[last:])
+    return "".join(lines[:end] + written + lines[end:])
 
 
 def _with_mark(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:

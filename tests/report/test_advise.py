@@ -5,11 +5,6 @@ import pytest
 from depyf import advise, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
 
-ITEM = {
-    "reason": "Unsupported Tensor.item() call with capture_scalar_outputs=False",
-    "explanation": "Dynamo does not support tracing `Tensor.item()`",
-    "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html",
-}
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
 SMALL = "tensor 'x' size mismatch at index 0. expected 1, actual 4"
@@ -313,6 +308,34 @@ def test_a_patch_with_torch_where_changes_no_result(tmp_path, branch, patch):
     (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
     added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
     assert added[0].strip("+ ").startswith(patch) if patch else not change.patch, change.patch
+
+
+ITEM = {
+    "reason": "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    "explanation": "Dynamo does not support tracing `Tensor.item()`",
+    "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html",
+}
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("import torch\nimport os\n", "f(1)\n"),
+        ("import torch\n", "f(1)\nimport math\n"),  # what follows runs too late
+        ("import os\nimport torch\nfrom math import pi\n", "if True:\n    f(1)\nimport sys\n"),
+    ],
+)
+def test_a_setting_stands_before_what_runs(tmp_path, before, after):
+    program = tmp_path / "setting.py"
+    program.write_text(before + "def f(x):\n    return x.item() * 2\n" + after)
+    line = before.count("\n") + 2
+    met = dict(ITEM, location="%s:%d" % (program, line))
+    document = dict(run_of([compiled(program, line - 1, 1.0, breaks=[met])]), program=str(program))
+    (change,) = advise.changes(document)
+    added = change.patch.splitlines()
+    position = next(i for i, row in enumerate(added) if row.startswith("+torch._dynamo.config"))
+    assert added[position - 2].strip() == before.splitlines()[-1]
+    assert added[position + 1].strip() == "def f(x):"
 
 
 PRINTED = {

@@ -354,6 +354,15 @@ def f(x):
 result = [f(torch.ones(3)), f(-torch.ones(3))]
 """
 _EMPTY_SPLIT = _EMPTY.replace("torch._dynamo.config.capture_dynamic_output_shape_ops = True\n", "")
+_EQUAL = """
+@torch.compile(backend="eager")
+def f(x, y):
+    if torch.equal(x, y):
+        return x * 2
+    return x - y
+
+result = [f(torch.ones(3), torch.ones(3)), f(torch.ones(3), torch.zeros(3))]
+"""
 _ENABLED = """
 @torch.compile(backend="eager")
 def f(x, step):
@@ -555,6 +564,39 @@ result = f(torch.ones(3), torch.tensor([1, 0, 1]))
         ],
         ids=("GB0170",),
         reason=r"^(generic_jump|Data-dependent branching)",
+    ),
+    row(
+        "tensors that are compared",
+        "Python gets a bool from a comparison of two tensors, so it must wait for their values.",
+        [
+            helps(
+                "Compare them as a tensor, (x == y).all() or torch.isclose(x, y).all(), and let "
+                "torch.where decide.",
+                _EQUAL,
+                """
+@torch.compile(backend="eager")
+def f(x, y):
+    return torch.where((x == y).all(), x * 2, x - y)
+
+result = [f(torch.ones(3), torch.ones(3)), f(torch.ones(3), torch.zeros(3))]
+""",
+            ),
+            helps(
+                "Or compare them outside of the compiled function.",
+                _EQUAL,
+                """
+@torch.compile(backend="eager")
+def f(x, y, same):
+    return x * 2 if same else x - y
+
+pairs = [(torch.ones(3), torch.ones(3)), (torch.ones(3), torch.zeros(3))]
+result = [f(x, y, torch.equal(x, y)) for x, y in pairs]
+""",
+            ),
+        ],
+        ids=("GB0033",),
+        reason=r"Data dependent operator",
+        where=r"\baten\.(equal|allclose)\.",
     ),
     row(
         "item that decides",
