@@ -45,6 +45,9 @@ void fold_async_for(StructureGraph& s) {
     node.edges[1] = Edge{region.handler, {}};
     node.body.clear();
     node.async_for = true;
+    // up to 3.9 a jump back leads to what sets up the handler
+    if (i < s.lifted.regions.size() && s.lifted.regions[i].setup != kNoOffset)
+      node.term_offset = s.lifted.regions[i].setup;
     node.region = region.parent;
     region.kind = RegionKind::Erased;
     // the rest of the handler runs after the loop, as ordinary code
