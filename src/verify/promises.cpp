@@ -254,6 +254,8 @@ class Stacks {
   /// another handler alone: it has to find it on the stack.
   bool loses_exception(const Instr& instr, const Block& block, const Stack& stack) const {
     if (!code_.version.has_exception_table() || cannot_raise(instr.op)) return false;
+    const bool branches = instr.op == Op::BRANCH_FALSE || instr.op == Op::BRANCH_TRUE;
+    if (branches && !stack.empty() && stack.back().kind == Kind::Bool) return false;
     const std::size_t kept = block.region.valid() ? region_depth(block) : 0;
     return std::any_of(stack.begin() + static_cast<std::ptrdiff_t>(std::min(kept, stack.size())),
                        stack.end(), [](const Item& item) { return item.kind == Kind::Saved; });

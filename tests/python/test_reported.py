@@ -146,6 +146,31 @@ match 5:
         pass
 z: str = 'z'
 """
+LOOP_IN_HANDLER = """
+def f(wrong, rounds):
+    try:
+        raise wrong
+    except KeyError:
+        while True:
+            try:
+                print(rounds.pop())
+            finally:
+                print("round")
+            if not rounds:
+                break
+    except ValueError:
+        while True:
+            pass
+            if rounds.pop():
+                break
+for wrong in (KeyError(), ValueError(), OSError()):
+    rounds = [1, 0]
+    try:
+        f(wrong, rounds)
+    except OSError as error:
+        print(repr(error))
+    print(rounds)
+"""
 ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
 ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
 
@@ -156,6 +181,7 @@ PROGRAMS = {
     "finally that raises in a class": (7, 15, RAISING_FINALLY),
     "finally that raises behind except*": (11, 15, RAISING_FINALLY_OF_STAR),
     "annotation behind a match": (10, 15, ANNOTATION_BESIDE_MATCH),
+    "endless loop in a handler": (7, 15, LOOP_IN_HANDLER),
     "loop that ends a class": (7, 15, LOOP_IN_CLASS),
     "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
     "loop around a with that ends a script": (7, 15, LOOP_WITH),
