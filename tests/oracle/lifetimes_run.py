@@ -42,10 +42,10 @@ class Drawn:
             return ("make",)
         if kind < 0.45:
             return ("use", self.several(depth, 0))
-        if kind < 0.7:
+        if kind < 0.65:
             items = self.several(depth, 1)
             return ("item", items, rng.randrange(len(items)))
-        if kind < 0.8:
+        if kind < 0.75:
             return (rng.choice(("list", "tuple")), self.several(depth, 0))
         if kind < 0.9:
             return ("name", rng.choice(ARGUMENTS))
@@ -279,7 +279,10 @@ def behaviour(code, seed, bad):
     """The effects, and in order of number what ends between two of them."""
     world = World(seed, bad)
     try:
-        types.FunctionType(code, world.names)(*world.arguments)
+        function, given = types.FunctionType(code, world.names), world.arguments
+        function(
+            given.pop(0), given.pop(0), given.pop(0)
+        )  # from here on the parameters alone have them
         world.log.append("returned")
     except (Stop, Long):
         world.log = [*world.log]  # what ends from here on does not count
