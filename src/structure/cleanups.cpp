@@ -104,7 +104,11 @@ bool Regions::strip_finally(RegionId r) {
   }
   std::sort(protects.begin(), protects.end());
   std::vector<WayOut> ways;
-  if (!find_ways_out(r, protects, ways)) return false;
+  if (!find_ways_out(r, protects, ways)) {
+    if (!take_in_ways_back(r, protects)) return false;
+    ways.clear();
+    if (!find_ways_out(r, protects, ways)) return false;
+  }
   for (const WayOut& way : ways)
     if (way.completes) move_differing_parameters(protects, way.copy, way.after);
   for (BlockId b : protects)
@@ -116,6 +120,29 @@ bool Regions::strip_finally(RegionId r) {
       if (way != ways.end()) lead_past_copy(b, k, *way, r);
     }
   return true;
+}
+
+bool Regions::take_in_ways_back(RegionId r, std::span<const BlockId> protects) {
+  const auto leads_back = [&](BlockId b) {
+    const Node& node = s_[b];
+    if (inside(b, r) || node.behind_copy || node.term != TermKind::Jump || !node.body.empty() ||
+        node.match != UINT32_MAX || !inside(node.edges[0].to, r))
+      return false;
+    return std::ranges::all_of(s_.nodes, [&](const Node& from) {
+      if (!from.alive || s_.is_ancestor(r, from.region)) return true;
+      for (int k = 0; k < from.edge_count(); ++k)
+        if (from.edges[k].to == b) return false;
+      return true;
+    });
+  };
+  bool any = false;
+  for (BlockId b : protects)
+    for (int k = 0; s_[b].alive && k < s_[b].edge_count(); ++k)
+      if (const BlockId to = s_[b].edges[k].to; leads_back(to)) {
+        s_[to].region = r;
+        any = true;
+      }
+  return any;
 }
 
 bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,

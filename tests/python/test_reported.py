@@ -171,6 +171,24 @@ for wrong in (KeyError(), ValueError(), OSError()):
         print(repr(error))
     print(rounds)
 """
+LOOP_IN_TWO_TRIES = """
+def f(values, wrong):
+    try:
+        try:
+            while True:
+                if values.pop(): break
+        finally:
+            print("left", values)
+    except wrong:
+        print("empty")
+    print("end")
+for values in ([1, 0], [0]):
+    for wrong in (IndexError, KeyError):
+        try:
+            f(list(values), wrong)
+        except IndexError as error:
+            print(error)
+"""
 ODD = "an attribute named if"  # getattr(o, "if") is not proven to be the attribute
 ODD_NAME = "o = Open()\nsetattr(o, 'PLACE', 5)\nprint(o.PLACE, getattr(o, 'PLACE'))\n"
 
@@ -182,6 +200,7 @@ PROGRAMS = {
     "finally that raises behind except*": (11, 15, RAISING_FINALLY_OF_STAR),
     "annotation behind a match": (10, 15, ANNOTATION_BESIDE_MATCH),
     "endless loop in a handler": (7, 15, LOOP_IN_HANDLER),
+    "endless loop in two try statements": (7, 15, LOOP_IN_TWO_TRIES),
     "loop that ends a class": (7, 15, LOOP_IN_CLASS),
     "loop that ends a script": (7, 15, LOOP_IN_SCRIPT),
     "loop around a with that ends a script": (7, 15, LOOP_WITH),
