@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from depyf.legend import legend, unused_note
+from depyf.legend import legend, random_note, unused_note
 
 Stats = collections.namedtuple("Stats", "mean count")
 
@@ -55,3 +55,9 @@ def test_what_never_runs_is_explained():
     source = "def f(x, n):\n    if False:\n        y = None\n        lambda: (n, y)\n    return x\n"
     assert unused_note(source).replace("\n# ", " ").endswith("could share them: n, y.\n")
     assert unused_note("def f(x):\n    return x\n") == ""
+
+
+def test_numbers_that_python_draws_are_explained():
+    note = random_note("def f(x):\n    values = __gen_rand_values_34()\n    return g(values[0])\n")
+    assert "`__gen_rand_values_34()` draws, in their order" in note and "`random`" in note
+    assert random_note("def f(x):\n    return x\n") == ""

@@ -141,6 +141,18 @@ def unused_note(source: str) -> str:
     return "\n" + wrapped(text)
 
 
+def random_note(source: str) -> str:
+    """Comment lines that say what torch's function for random numbers does, where it is called."""
+    found = re.search(r"\b__gen_rand_values_\d+(?=\()", source)
+    if found is None:
+        return ""
+    text = (
+        "`%s()` draws, in their order, the numbers of those calls of Python's `random` that the "
+        "graph took in." % found.group()
+    )
+    return "\n" + wrapped(text)
+
+
 def lifetime_note(names: Sequence[str]) -> str:
     """Comment lines that say which locals die earlier than the source says."""
     if not names:

@@ -42,6 +42,7 @@ from depyf.legend import (
     cell_note,
     legend,
     lifetime_note,
+    random_note,
     table_of_globals,
     unused_note,
     wrapped,
@@ -307,7 +308,7 @@ def _attempt(
         code,
         source
         + notes
-        + (cell_note(source) + unused_note(source) if dynamo else "")
+        + (cell_note(source) + unused_note(source) + random_note(source) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,
