@@ -13,6 +13,7 @@ import tokenize
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
+from depyf import compiling
 from depyf.advice import NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
@@ -229,7 +230,7 @@ def _parsed(file: str) -> Optional[Tuple[str, ast.Module]]:
     try:
         with tokenize.open(file) as stream:
             source = stream.read()
-        return source, ast.parse(source)
+        return source, compiling.places_of(source)
     except (OSError, SyntaxError, ValueError, UnicodeError):
         return None
 
@@ -344,7 +345,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
 
 def _compiles(source: str) -> bool:
     try:
-        ast.parse(source)
+        compiling.places_of(source)
         return True
     except SyntaxError:
         return False

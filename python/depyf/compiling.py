@@ -68,6 +68,27 @@ def parse(text: str, filename: str = "<unknown>", flags: int = 0, mode: str = "e
     return compile(text, filename, mode, flags | ast.PyCF_ONLY_AST, True, 0)
 
 
+def places_of(text: str) -> ast.Module:
+    """The tree of a module's text for its names and places; what strings say may differ.
+
+    Lines and columns are those of the text, but for columns behind a number that runs into a
+    keyword. Raises what `parse` raises.
+    """
+    if _PARSER.search(text):
+        text = _NAMED.sub(lambda found: "x" * len(found.group()), text)
+        text = _ESCAPE.sub(_as_wide, text)
+    tree = parse(text)
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _as_wide(escape: Match[str]) -> str:
+    """An escape that CPython may warn of in another spelling of the same width."""
+    found = escape.group()
+    kept = "\\'\"abfnrtvx\n\r0123" if len(found) == 4 else "\\'\"abfnrtvx\n\r01234567"
+    return found if found[1] in kept else "x" + found[1:]
+
+
 def compile_tree(
     tree: ast.Module, filename: str, flags: int = 0, to_run: bool = True
 ) -> types.CodeType:

@@ -1,6 +1,8 @@
 """Text that CPython warns of compiles without a warning, to the same, and the filters stay as they are."""
 
+import ast
 import random
+import re
 import sys
 import threading
 import types
@@ -192,3 +194,26 @@ def test_what_depyf_writes_is_quiet():
         "    return (y, x)\n"
     )
     assert _core.is_quiet(text) and compiling.is_python(text)
+
+
+@pytest.mark.parametrize(
+    "text", [one for one in texts() if not re.search(r"\d\.?j?(if|for|or|and)|yield", one)]
+)
+def test_names_and_places_without_a_warning(text):
+    def places(tree):
+        return [
+            (
+                type(node).__name__,
+                getattr(node, "id", None),
+                [getattr(node, name, None) for name in ("lineno", "col_offset")],
+                [getattr(node, name, None) for name in ("end_lineno", "end_col_offset")],
+            )
+            for node in ast.walk(tree)
+        ]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = places(ast.parse(text))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert places(compiling.places_of(text)) == expected

@@ -7,6 +7,8 @@ import tokenize
 from functools import lru_cache
 from typing import Any, Callable, Iterator, List, Optional, Set
 
+from depyf import compiling
+
 _MOST = 4 * 2**20  # bytes of a source file that is read
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -37,7 +39,7 @@ def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
 
 def _tree(source: str) -> Optional[ast.Module]:
     try:
-        return ast.parse(source)
+        return compiling.places_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

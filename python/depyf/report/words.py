@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
-from depyf import advice
+from depyf import advice, compiling
 from depyf.advice import breaks as break_rows
 from depyf.advice import recompiles as guard_rows
 from depyf.advice import uses
@@ -243,7 +243,7 @@ def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     part = code[first : len(marks.rstrip())] if marks else code.strip()
     for text in (part, part.rstrip(":") + ": pass"):
         try:
-            tree = ast.parse(text.strip())
+            tree = compiling.places_of(text.strip())
         except (SyntaxError, ValueError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
