@@ -13,6 +13,7 @@ import depyf
 import pytest
 from pythons import ROOT, VERSIONS, path_of
 
+from tests.forms import LONG
 from tests.interpreters import native_command
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
@@ -65,7 +66,7 @@ def test_random_obfuscated_programs_are_seen_through(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_source(version):
-    run(version, "source", 300, 0)
+    run(version, "source", 300 if LONG else 120, 0)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -81,7 +82,8 @@ def test_random_source_rebuilt_from_bytes(version):
 @pytest.mark.parametrize("kind", ["function", "class", "module", "small", "ends"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_ordinary_code(version, kind):
-    run(version, kind, 400 if kind in ("small", "ends") else 100, 0, runner="ordinary_run.py")
+    count = (400 if LONG else 160) if kind in ("small", "ends") else (100 if LONG else 40)
+    run(version, kind, count, 0, runner="ordinary_run.py")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

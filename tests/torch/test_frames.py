@@ -6,6 +6,7 @@ from programs import TORCH
 PROGRAM = """
 import gc
 import linecache
+import os
 import sys
 
 import depyf
@@ -63,6 +64,8 @@ CASES += [
     (locals_text(16, "x, *args, k, **kwargs"), (one, 4), {"k": 2, "other": 5}),
     (locals_text(32, "w, /, x, *args, k=3, **kwargs"), (1, one, 5), {"k": 2, "q": 1}),
 ]
+if not os.environ.get("DEPYF_TEST_LONG"):
+    CASES = CASES[::2]
 plain, replaced = [], []
 for text, arguments, keywords in CASES:
     torch._dynamo.reset()
