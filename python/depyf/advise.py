@@ -381,20 +381,6 @@ def _function_around(tree: ast.Module, node: Any) -> Any:
     return max(around, key=lambda one: one.lineno) if around else None
 
 
-def _bound_before(tree: ast.Module, before: Any) -> Set[str]:
-    """The names that the function around a statement binds on the lines before it."""
-    function = _function_around(tree, before)
-    if function is None:
-        return set()
-    arguments = function.args
-    found = {one.arg for one in arguments.args + arguments.kwonlyargs}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            if node.lineno < before.lineno:
-                found.add(node.id)
-    return found
-
-
 def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
@@ -411,7 +397,7 @@ def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optio
             return None
         begin = target.id + " = "
         if not node.orelse:  # the name must have a value before
-            known = target.id in _bound_before(tree, node)
+            known = target.id in sides.bound(function, node.lineno)
             chosen = [then.value, target] if known else []
         else:
             other = node.orelse[0]

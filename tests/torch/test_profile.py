@@ -338,6 +338,9 @@ def test_a_backward_in_the_thread_of_a_gpu_is_time_of_the_call_that_waits_for_it
     found, parts = sums(*step, *backward)
     assert parts == {"other": 20, "python": 32, "operators": 8, "autograd": 20, "graphs": 20}
     assert round(found.entries["0/0"].seconds * 1e6) == 80
+    # a second GPU has a second thread: what the first one runs is no event of the caller
+    second = Event("autograd::engine::evaluate_function: AccumulateGrad", 25, 75, 3)
+    assert sums(*step, *backward, second)[1] == dict(parts, python=22, autograd=30)
     # a thread that does other things is not autograd's; nor does a caller wait that goes on
     _, parts = sums(*step, *backward, Event("aten::mm", 75, 80, 2))
     assert "graphs" not in parts

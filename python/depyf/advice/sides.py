@@ -100,9 +100,9 @@ def tensors_of(function: Any) -> Set[str]:
             annotation = node.annotation
             if getattr(annotation, "attr", getattr(annotation, "id", "")) == "Tensor":
                 found.add(node.arg)
-    numbers = {name for name in _bound(function) if _is_counted(function, name)}
+    numbers = {name for name in bound(function) if _is_counted(function, name)}
     for _ in range(3):
-        for name in _bound(function) - found:
+        for name in bound(function) - found:
             if any(_names(one) & found and _is_plain(one) for one in _assigned_to(function, name)):
                 found.add(name)
     return found - set(_MODULES) - numbers
@@ -118,12 +118,14 @@ def _is_counted(function: Any, name: str) -> bool:
     return any(isinstance(one, ast.Constant) and one.value is not None for one in made)
 
 
-def _bound(function: Any) -> Set[str]:
+def bound(function: Any, before: float = float("inf")) -> Set[str]:
+    """The parameters of a function, and what it assigns on the lines before line `before`."""
     arguments = function.args
     found = {one.arg for one in arguments.args + arguments.kwonlyargs}
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            if node.lineno < before:
+                found.add(node.id)
     return found
 
 

@@ -205,7 +205,8 @@ class Profile:
             if seconds:
                 share = 100 * seconds / max(self.whole, 1e-12)
                 lines.append("%5.1f %%  %10s  %s" % (share, self._each(seconds), words))
-        computed = runtime.device_row(self.to_json())
+        plain = self.to_json()
+        computed = runtime.device_row(plain)
         if computed is not None:
             figures = (computed["share"], _time(computed["each"]), computed["words"])
             lines.append("%5.1f %%  %10s  %s" % figures)
@@ -218,7 +219,7 @@ class Profile:
             each = _time(row.seconds / max(row.calls, 1))
             text = "%-*s %5d %10s  %s" % (width, title, row.calls, each, _places(row.lines))
             lines.append(shown(text).rstrip())
-        told = runtime.conclusions(self.to_json())
+        told = runtime.conclusions(plain)
         return "\n".join(lines + [""] * bool(told) + [shown(text) for text in told])
 
     def _entry_lines(self) -> List[str]:
@@ -435,9 +436,8 @@ def sums_of(profiler: Any, thread: Optional[int] = None) -> Tuple["_Sums", float
             sums.add(events)
     elif caller in threads:
         own = threads.pop(caller)
-        for events in threads.values():
-            own = own + _run_for(own, events)
-        sums.add(sorted(own, key=lambda row: (row[1], -row[2])))
+        others = [one for events in threads.values() for one in _run_for(own, events)]
+        sums.add(sorted(own + others, key=lambda row: (row[1], -row[2])))
     return sums, all_calls
 
 

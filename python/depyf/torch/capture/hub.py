@@ -54,29 +54,18 @@ def _with_all_frames(details: Any) -> Any:
     return dict(details, stack=frames + stack[-1:])
 
 
-class _TakeSkips(logging.Filter):
-    """Takes why graphs run without CUDA graphs; every record passes."""
-
-    def __init__(self, hub: "Hub") -> None:
-        super().__init__()
-        self._hub = hub
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        compat.untraced(self._hub.skipped_cudagraph, record)
-        return True
-
-
 class _TakeText(logging.Filter):
-    """Takes the texts of a logger; those that somebody else listens to pass."""
+    """Lets `take`, which must not raise, have the texts of a logger; those that somebody else
+    listens to pass.
+    """
 
-    def __init__(self, hub: "Hub", stage: str, was_enabled: bool) -> None:
+    def __init__(self, take: Callable[[logging.LogRecord], None], was_enabled: bool) -> None:
         super().__init__()
-        self._hub = hub
-        self._stage = stage
+        self._take = take
         self._was_enabled = was_enabled
 
     def filter(self, record: logging.LogRecord) -> bool:
-        compat.untraced(self._hub.logged, self._stage, record)
+        compat.untraced(self._take, record)
         return self._was_enabled
 
 
@@ -213,7 +202,8 @@ class Hub:
         self._fusion, self._fusion_attached = [], False
 
     def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
-        taker = _TakeText(self, kind, logger.isEnabledFor(level))
+        take = functools.partial(self.logged, kind)
+        taker = _TakeText(take, logger.isEnabledFor(level))
         self._filters.append((logger, taker, level))
         logger.addFilter(taker)
         compat.ask_for(logger, level)
@@ -235,7 +225,7 @@ class Hub:
                 self._fusion.append(compat.watch_fusion(logger, take))
             skips = compat.cudagraph_logger()
             if skips is not None:
-                taker = _TakeSkips(self)
+                taker = _TakeText(self.skipped_cudagraph, True)
                 skips.addFilter(taker)
                 self._fusion.append(functools.partial(skips.removeFilter, taker))
 

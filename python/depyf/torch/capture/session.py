@@ -17,8 +17,8 @@ from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
-    goes_on_at,
     bytecode_text,
+    goes_on_at,
     known_constants,
     known_to_tracebacks,
     left_to_tracebacks,
@@ -409,10 +409,10 @@ class Session(Records):
         """
         texts = []
         own = self._resume_names.get(id(code))
-        if function.is_resume and (goes_on_at(code) or own):
-            told = self._rest_of(entry, function, code)[0]
+        if function.is_resume:
+            told, _, known = self._rest_of(entry, function, code)
             called = " The code that calls it has it as %s." % own[1] if own else ""
-            texts.append("This is %s.%s" % (told, called))
+            texts += ["This is %s.%s" % (told, called)] * bool(known or own)
         called_codes = [
             (name, resume_code(scope.get(name)) if scope is not None else None)
             for name in entry.calls
@@ -426,7 +426,7 @@ class Session(Records):
         for name, rest in called_codes:
             if rest is None or not resumed(rest.co_name)[0]:
                 continue
-            told, file = self._rest_of(entry, function, rest)
+            told, file, _ = self._rest_of(entry, function, rest)
             if id(rest) in self._given_up:
                 texts.append(
                     "%s is %s. torch made no code for it: it runs as plain Python." % (name, told)
@@ -440,8 +440,10 @@ class Session(Records):
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
     @staticmethod
-    def _rest_of(entry: Entry, function: Function, code: types.CodeType) -> Tuple[str, str]:
-        """What a resume function is called before a reader, and the names of its files."""
+    def _rest_of(entry: Entry, function: Function, code: types.CodeType) -> Tuple[str, str, bool]:
+        """What a resume function is called before a reader, the names of its files, and whether it
+        is known where it goes on.
+        """
         parent, line = resumed(code.co_name)
         whole = entry.qualname or function.qualname or parent
         whole = whole if whole.rpartition(".")[2] == parent else parent
@@ -450,7 +452,7 @@ class Session(Records):
         at = goes_on_at(code)
         if at:
             told += ", from line %d on" % at
-        return told, "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole))
+        return told, "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole)), bool(at)
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
