@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "bytecode/effect.h"
+#include "opcode/arithmetic.h"
 #include "opcode/op_set.h"
 
 namespace depyf {
@@ -158,26 +159,7 @@ class Straightener {
     }
     const std::optional<std::int64_t> x = number(a), y = number(b);
     if (!x || !y) return {};
-    switch (op) {
-      case CompareOp::Lt:
-        return *x < *y;
-      case CompareOp::Le:
-        return *x <= *y;
-      case CompareOp::Eq:
-        return *x == *y;
-      case CompareOp::Ne:
-        return *x != *y;
-      case CompareOp::Gt:
-        return *x > *y;
-      case CompareOp::Ge:
-        return *x >= *y;
-      case CompareOp::Is:
-      case CompareOp::IsNot:
-      case CompareOp::In:
-      case CompareOp::NotIn:
-        break;
-    }
-    return {};
+    return depyf::compared(op, *x, *y);
   }
 
   void load_bool(std::uint32_t i, bool value) {

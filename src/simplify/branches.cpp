@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "opcode/arithmetic.h"
 #include "simplify/rules.h"
 
 namespace depyf::simplifying {
@@ -103,26 +104,7 @@ class Decided {
       }
       const auto a = operand(0), b = operand(1);
       if (!a || !b) return {};
-      switch (static_cast<CompareOp>(value.arg)) {
-        case CompareOp::Lt:
-          return *a < *b;
-        case CompareOp::Le:
-          return *a <= *b;
-        case CompareOp::Eq:
-          return *a == *b;
-        case CompareOp::Ne:
-          return *a != *b;
-        case CompareOp::Gt:
-          return *a > *b;
-        case CompareOp::Ge:
-          return *a >= *b;
-        case CompareOp::Is:
-        case CompareOp::IsNot:
-        case CompareOp::In:
-        case CompareOp::NotIn:
-          return {};
-      }
-      return {};  // a number from the bytecode may be no operator
+      return compared(static_cast<CompareOp>(value.arg), *a, *b);
     }
     if (value.op == Op::BINARY && value.operands.size() == 2) {
       const auto a = operand(0), b = operand(1);

@@ -109,10 +109,10 @@ class Regions {
     BlockId copy, after;  // after: what follows the copy
     bool completes;       // else nothing follows the copy
   };
-  /// Of the protected blocks; false where one leads to no copy.
   /// A jump back to the start of a loop that 3.14's table leaves out belongs to the statement: what
   /// leaves a `finally` runs a copy of its body, also on the way back into it.
   bool take_in_ways_back(RegionId r, std::span<const BlockId> protects);
+  /// Of the protected blocks; false where one leads to no copy.
   bool find_ways_out(RegionId r, std::span<const BlockId> protects, std::vector<WayOut>& ways);
   /// Leads the edge of block `b` straight after the copy.
   void lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r);

@@ -7,9 +7,9 @@
 #include <queue>
 #include <set>
 
+#include "opcode/arithmetic.h"
 #include "opcode/op_set.h"
 #include "simplify/simplify.h"
-#include "verify/arithmetic.h"
 #include "verify/side.h"
 #include "verify/tokens.h"
 #include "verify/words.h"
@@ -567,7 +567,6 @@ class Lockstep {
     return false;
   }
 
-  /// None where that would run code.
   /// Of an IS: does its value hold for two objects?
   bool negates(Which side, ValueId id) const {
     const SideState& s = sides_[side];

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lifted_builder.h"
+#include "opcode/arithmetic.h"
 #include "simplify/simplify.h"
-#include "verify/arithmetic.h"
 #include "verify/canon.h"
 #include "verify/exact.h"
 #include "verify/lockstep.h"

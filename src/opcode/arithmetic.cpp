@@ -1,4 +1,4 @@
-#include "verify/arithmetic.h"
+#include "opcode/arithmetic.h"
 
 namespace depyf {
 
