@@ -1,0 +1,130 @@
+// What the prover says where the two sides part, and whether that is a difference which a caller
+// can see.
+#include "verify/lockstep_walk.h"
+#include "verify/words.h"
+
+namespace depyf::verify_detail {
+
+std::uint32_t Lockstep::offset(Which side) const {
+  const SideState& s = sides_[side];
+  const LiftedBlock& block = s.lifted->blocks[s.at.block];
+  const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+  return s.at.index < events.size() ? (*s.lifted)[events[s.at.index]].offset : block.term_offset;
+}
+
+void Lockstep::part(std::string text) const {
+  Parted parted;
+  parted.difference.offset_a = offset(kA);
+  parted.difference.offset_b = offset(kB);
+  parted.difference.text = std::move(text);
+  throw parted;
+}
+
+std::string Lockstep::here(Which side) const {
+  const SideState& s = sides_[side];
+  const Words words(*s.lifted, canon_.module(side));
+  const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+  return s.at.index < events.size() ? words.event(events[s.at.index])
+                                    : words.terminator(s.lifted->blocks[s.at.block]);
+}
+
+void Lockstep::part_here(bool distinguishes) const {
+  Parted parted;
+  parted.difference.offset_a = offset(kA);
+  parted.difference.offset_b = offset(kB);
+  parted.difference.text = here(kA) + ", but the other " + here(kB);
+  parted.difference.distinguishes = distinguishes && every_way_is_taken_;
+  throw parted;
+}
+
+Lockstep::Sight Lockstep::sight(Which side) const {
+  const SideState& s = sides_[side];
+  const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+  for (std::size_t i = s.at.index; i < events.size(); ++i) {
+    const Value& value = (*s.lifted)[events[i]];
+    if (value.kind != ValueKind::Operation) return {};
+    // that a function is made is seen where it is stored or called
+    if (value.op == Op::MAKE_FUNCTION || value.op == Op::SET_FUNCTION_ATTRIBUTE) continue;
+    return is_seen(value.op) ? Sight{Sight::Operation, &value} : Sight{};
+  }
+  const TermKind term = s.lifted->blocks[s.at.block].term;
+  const bool ends = term == TermKind::Return || term == TermKind::Raise;
+  return ends ? Sight{Sight::End} : Sight{};
+}
+
+bool Lockstep::is_seen(Op op) {
+  return op == Op::LOAD_GLOBAL || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD ||
+         op == Op::STORE_ATTR || op == Op::DELETE_ATTR || op == Op::STORE_GLOBAL ||
+         op == Op::DELETE_GLOBAL || op == Op::LOAD_SUBSCR || op == Op::STORE_SUBSCR ||
+         op == Op::DELETE_SUBSCR || op == Op::UNARY || op == Op::BINARY || op == Op::INPLACE ||
+         op == Op::COMPARE || op == Op::GET_ITER || op == Op::YIELD_VALUE ||
+         op == Op::IMPORT_NAME || op == Op::CALL || op == Op::LOAD_NAME || op == Op::STORE_NAME ||
+         op == Op::LOAD_BUILD_CLASS;
+}
+
+bool Lockstep::different_sight() const {
+  const Sight a = sight(kA), b = sight(kB);
+  if (a.kind == Sight::Nothing || b.kind == Sight::Nothing) return false;
+  if (a.kind != b.kind) return true;
+  if (a.kind == Sight::End)
+    return sides_[kA].lifted->blocks[sides_[kA].at.block].term !=
+           sides_[kB].lifted->blocks[sides_[kB].at.block].term;
+  const Value &x = *a.value, &y = *b.value;
+  if (x.op != y.op) {
+    const auto attribute = [](Op op) { return op == Op::LOAD_ATTR || op == Op::LOAD_METHOD; };
+    return !(attribute(x.op) && attribute(y.op)) || !same_name(x, y);
+  }
+  if (arg_kind(x.op) == ArgKind::Str) return !same_name(x, y);
+  return x.op == Op::CALL ? x.operands.size() != y.operands.size() : x.arg != y.arg;
+}
+
+bool Lockstep::is_told_by_value(const Token& token) const {
+  if (token.kind != TokenKind::Constant) return false;
+  std::vector<std::uint32_t> left{token.a};
+  while (!left.empty()) {
+    const std::uint32_t number = left.back();
+    left.pop_back();
+    const Literal& l = canon_[number];
+    if (l.nan || l.kind == ConstKind::Object || l.kind == ConstKind::FrozenSet ||
+        l.kind == ConstKind::Code || left.size() > 1000)
+      return false;
+    if (l.kind != ConstKind::Tuple) continue;
+    const auto items = canon_.items(number);
+    left.insert(left.end(), items.begin(), items.end());
+  }
+  return true;
+}
+
+bool Lockstep::is_defined(Which side, const Value& made) const {
+  const SideState& s = sides_[side];
+  const std::vector<ValueId>& events = s.facts.blocks[s.at.block].events;
+  if (made.op != Op::MAKE_FUNCTION || s.at.index + 1 >= events.size()) return false;
+  const Value& store = (*s.lifted)[events[s.at.index + 1]];
+  return store.kind == ValueKind::Operation && store.op == Op::STORE_NAME &&
+         store.operands.back() == events[s.at.index];
+}
+
+std::uint32_t Lockstep::argument(Which side, ValueId id) const {
+  const Lifted& lifted = *sides_[side].lifted;
+  const Value& value = lifted[id];
+  const CodeObject& code = canon_.module(side)[lifted.code];
+  if (value.kind != ValueKind::Operation || value.op != Op::LOAD_FAST ||
+      value.arg >= code.argcount + code.kwonlyargcount)
+    return kNone;
+  for (const Value& other : lifted.values)
+    if (other.kind == ValueKind::Operation && other.arg == value.arg &&
+        (other.op == Op::STORE_FAST || other.op == Op::DELETE_FAST ||
+         other.op == Op::LOAD_FAST_AND_CLEAR))
+      return kNone;
+  return value.arg;
+}
+
+bool Lockstep::different_values(ValueId x, ValueId y) {
+  const std::uint32_t a = argument(kA, x), b = argument(kB, y);
+  if (a != kNone && b != kNone) return a != b;
+  const Token &p = tokens_[get(kA, x)], &q = tokens_[get(kB, y)];
+  if (a != kNone || b != kNone) return is_told_by_value(a != kNone ? q : p);
+  return is_told_by_value(p) && is_told_by_value(q) && p.a != q.a;
+}
+
+}  // namespace depyf::verify_detail
