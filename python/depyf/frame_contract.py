@@ -1,4 +1,7 @@
-"""What torch's frame evaluation takes for granted of a code object; docs/frame_contract.md has the sources."""
+"""What torch's frame evaluation takes for granted of a code object.
+
+docs/frame_contract.md has the sources.
+"""
 
 import types
 from typing import Optional, Tuple
