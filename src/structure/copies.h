@@ -24,6 +24,8 @@ class CopiedRun {
   const std::vector<ValueId>* aliases = nullptr;  // by parameter: the value that is known to be it
   /// Must the runs read what they make themselves, and nothing else?
   bool closed = false;
+  /// Are two loads of one constant, outside of the runs, the same value?
+  bool equal_constants = true;
 
   bool same_value(ValueId v, ValueId w) {
     v = resolved(v);
@@ -36,7 +38,7 @@ class CopiedRun {
     }
     if (place != x_.end()) return y_[static_cast<std::size_t>(place - x_.begin())] == w;
     if (closed) return false;
-    return v == w || (s_.is_const(v) && s_.is_const(w) &&
+    return v == w || (equal_constants && s_.is_const(v) && s_.is_const(w) &&
                       s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg)));
   }
   bool same_values(std::span<const ValueId> v, std::span<const ValueId> w) {

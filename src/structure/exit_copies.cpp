@@ -157,19 +157,36 @@ void join_dropped_values(StructureGraph& s) {
 
 namespace {
 
+/// Does the edge leave a chain of comparisons whose test has failed? It hands over what was
+/// compared with, and above it the test's own value where a statement drops that.
+bool leaves_chain(StructureGraph& s, const Node& node, const Edge& edge) {
+  if (node.term != TermKind::Branch || edge.args.empty() || edge.args.size() > 2) return false;
+  const ValueId test = s.resolve(node.value);
+  const Value& v = s.at(test);
+  return v.kind == ValueKind::Operation &&
+         (v.op == Op::COMPARE || v.op == Op::IS || v.op == Op::CONTAINS) &&
+         s.resolve(edge.args[0]) == s.resolve(v.operands[1]) &&
+         (edge.args.size() == 1 || s.resolve(edge.args[1]) == test);
+}
+
 /// `f(a < b < c < d)`: where one of a chain's comparisons fails, what it compared with is dropped
-/// below its value. Such a parameter, beside one that is read, is none.
+/// below its value. Such a parameter, beside one that is read, is none. So are all, where nothing
+/// but failed comparisons leads to a block that reads none.
 void drop_unread_params(StructureGraph& s) {
-  SmallVector<std::uint8_t, 256> wanted(s.nodes.size());
+  SmallVector<std::uint8_t, 256> wanted(s.nodes.size()), otherwise(s.nodes.size());
+  for (const Node& node : s.nodes)
+    for (int k = 0; node.alive && k < node.edge_count(); ++k)
+      if (!leaves_chain(s, node, node.edges[k])) otherwise[node.edges[k].to.index] = 1;
   bool any = false;
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
     const std::vector<ValueId>& params = s.nodes[i].params;
-    if (!s.nodes[i].alive || params.size() < 2) continue;
+    if (!s.nodes[i].alive || params.empty()) continue;
     const auto unread = std::count_if(params.begin(), params.end(),
                                       [&](ValueId p) { return s.uses[p.index] == 0; });
     // Two that nothing reads are what a chain of comparisons leaves, of a statement before a jump
     // back; one is the value of a statement.
-    const bool of_chain = s.nodes[i].body.empty() && s.nodes[i].term == TermKind::Jump;
+    const bool of_chain = otherwise[i] == 0 || (params.size() > 1 && s.nodes[i].body.empty() &&
+                                                s.nodes[i].term == TermKind::Jump);
     wanted[i] = unread > 0 && (of_chain || static_cast<std::size_t>(unread) < params.size());
     any |= wanted[i] != 0;
   }
@@ -199,6 +216,7 @@ ValueId end_of_parameter(StructureGraph& s, BlockId block, BlockId m) {
     return {};
   CopiedRun run(s, node, end, end.body.size());
   run.parameter = end.params[0];
+  run.equal_constants = false;  // what lay on the stack before is not there on another way
   const auto same = [&](ValueId x, ValueId y) {
     return s.at(x).line == s.at(y).line && s.same_operation(s.at(x), s.at(y));
   };
@@ -410,7 +428,7 @@ bool same_store(StructureGraph& s, BlockId a, BlockId b) {
 /// of one.
 void join_before_ends(StructureGraph& s, const std::vector<BlockId>& into,
                       const std::vector<std::uint8_t>& reached_normally) {
-  constexpr int kStatements = 3;
+  constexpr int kStatements = 16;
   for (int round = 0; round < kStatements; ++round) {
     std::size_t length = 0;  // operations of the last statement, the same in all of them
     const Node& first = s.nodes[into[0].index];

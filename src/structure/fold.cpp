@@ -288,7 +288,6 @@ class Folder {
       sel.rest = sel.orelse = arm.expr;
       (is_and ? sel.rest : sel.orelse) = s_.ast.constant(s_.module.add(Const()));
       const ValueId v = select(a, test, sel, part.uses);
-      if (s_.known(part.value).chained) s_.note(v).chained = true;
       s_.replace_by(part.value, v);
       next.body.erase(next.body.begin(),
                       next.body.begin() + static_cast<std::ptrdiff_t>(part.length));
@@ -529,7 +528,9 @@ class Folder {
   /// `return f(x if c else y)`, where what follows the conditional expression was copied to both
   /// arms with the exit: the copies become one block again, with the value that differs as its
   /// parameter. Columns tell which operations are copies; without them, the shortest tail is taken.
-  bool join_tails(BlockId a) {
+  /// `hands_over`: of arms that hand a value over, as `c < (x if d else y)` at the end of a chain,
+  /// where the tail takes what was computed before the test.
+  bool join_tails(BlockId a, bool hands_over = false) {
     const ValueId tested = s_.resolve(s_.nodes[a.index].value);
     const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
     if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
@@ -548,8 +549,11 @@ class Folder {
           ends.push_back({s_.resolve(b.raise_args[i]), s_.resolve(c.raise_args[i])});
         break;
       case TermKind::Jump:
-        if (b.edges[0].to != c.edges[0].to || !b.edges[0].args.empty() || !c.edges[0].args.empty())
+        if (b.edges[0].to != c.edges[0].to || b.edges[0].args.empty() == hands_over ||
+            b.edges[0].args.size() != c.edges[0].args.size())
           return false;
+        for (std::size_t i = 0; i < b.edges[0].args.size(); ++i)
+          ends.push_back({s_.resolve(b.edges[0].args[i]), s_.resolve(c.edges[0].args[i])});
         break;
       case TermKind::Branch:
       case TermKind::ForIter:
@@ -579,6 +583,7 @@ class Folder {
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
+      if (hands_over && !takes_from_before(b, length)) continue;
       if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT) &&
           (!columns || is_part_of_string(b, length, p)))
         continue;
@@ -600,6 +605,19 @@ class Folder {
       return true;
     }
     return false;
+  }
+
+  /// Does one of the last `length` operations take what the block did not compute?
+  bool takes_from_before(const Node& node, std::size_t length) {
+    const std::vector<ValueId>& body = node.body;
+    return std::any_of(
+        body.end() - static_cast<std::ptrdiff_t>(length), body.end(), [&](ValueId v) {
+          const std::span<ValueId> operands = s_.at(v).operands;
+          return std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
+            return operand &&
+                   std::find(body.begin(), body.end(), s_.resolve(operand)) == body.end();
+          });
+        });
   }
 
   /// Does one of the last `length` operations put the value into a longer f-string?
@@ -686,11 +704,12 @@ class Folder {
   bool arm_is_expression(BlockId block, std::size_t length, ValueId root, ValueId tested = {}) {
     const Node& node = s_.nodes[block.index];
     // A constant that lay on the stack before the test is an operand of what follows both arms,
-    // though each could load it.
+    // though each could load it; not what the test compared with, which a chain takes up.
+    const ValueId compared = tested ? right_side(tested) : ValueId();
     for (ValueId v : std::span(node.body).first(node.body.size() - length))
       for (ValueId operand : s_.at(v).operands)
         if (const ValueId loaded = s_.resolve(operand);
-            is_const(loaded) && s_.at(loaded).block != block)
+            is_const(loaded) && s_.at(loaded).block != block && loaded != compared)
           return false;
     const Arm arm = prefix_as_expression(block, node.body.size() - length, root, 1);
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);
@@ -720,8 +739,12 @@ class Folder {
       for (ValueId& operand : s_.lifted.values[v.index].operands)
         if (operand && s_.resolve(operand) == p) operand = h;
     }
-    if (tail.term == TermKind::Jump)
+    if (tail.term == TermKind::Jump) {
       --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
+      for (ValueId arg : c.edges[0].args)
+        if (s_.resolve(arg) != q) --s_.uses[s_.resolve(arg).index];
+      tail.edges[0] = replace_in(tail.edges[0], p, h);
+    }
     auto cut = [&](Node& arm, ValueId argument) {
       arm.body.resize(arm.body.size() - length);
       const ValueId args[] = {argument};
@@ -1022,7 +1045,9 @@ class Folder {
         (any_arm(TermKind::Branch) && join_conditions(a)) || (hands_over && join_copied_tail(a)))
       return true;
     return (yes && no && join_returning_arm(a)) || join_chain_statement(a) ||
-           (yes && no && (join_tails(a) || conditional_value(a) || conditional_condition(a)));
+           (yes && no &&
+            (join_tails(a) || conditional_value(a) || conditional_condition(a) ||
+             join_tails(a, true)));
   }
 
   /// What has a statement in it is no part of an expression: such blocks are merged in order, each

@@ -226,6 +226,7 @@ class StructureGraph {
     forward_[parameter.index] = v;
     Value& value = lifted.values[v.index];
     value.dropped |= value.kind == ValueKind::Select && lifted.values[parameter.index].dropped;
+    if (known(parameter).chained) note(v).chained = true;
     forwarded_since_count_ = true;
   }
   /// What stands for the value now.
