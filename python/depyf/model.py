@@ -240,6 +240,22 @@ class Saved:
             setattr(self, name, getattr(self, name) + value)
 
 
+@dataclass
+class Rest:
+    """A resume function that an entry calls.
+
+    Attributes:
+        name: what the entry's source calls it.
+        title: what it is called before a reader.
+        files: which files its code is in, or will be, as a pattern.
+    """
+
+    name: str
+    title: str
+    files: str
+    _code: LiveObject = field(default_factory=LiveObject)
+
+
 @dataclass(
     eq=False, repr=False
 )  # each is one thing; comparing two means asking whether they are the same
@@ -305,6 +321,9 @@ class Entry:
     _code: LiveObject = field(default_factory=LiveObject)
     _torch_code: LiveObject = field(default_factory=LiveObject)
     _hooks_behind: List[str] = field(default_factory=list)
+    _rests: List[Rest] = field(default_factory=list)
+    _goes_on: str = ""  # of a resume function, what its own source says that it is
+    _notes: str = ""  # what `source` says of resume functions
     _graph_module: LiveObject = field(default_factory=LiveObject)
     _logged_guards: List[str] = field(default_factory=list)
     _guard_manager: LiveObject = field(default_factory=LiveObject)
@@ -443,6 +462,8 @@ class Function:
     global_name: Optional[str] = None  # __resume_at_<offset>_<n> for a resume function
     entries: List[Entry] = field(default_factory=list)
     path: Optional[str] = None  # full_code file, relative to the dump's folder
+    # from which compile on torch compiles it no more, and why; see docs/run_schema.md
+    given_up: Dict[str, str] = field(default_factory=dict)
     _constants: Constants = field(default_factory=dict)
     _code: LiveObject = field(default_factory=LiveObject)
     _globals_name: str = ""
@@ -516,6 +537,7 @@ class Function:
             "is_resume": self.is_resume,
             "global_name": self.global_name,
             "path": self.path,
+            "given_up": self.given_up,
             "entries": [entry.to_json() for entry in self.entries] if with_entries else [],
         }
 
@@ -563,6 +585,19 @@ class Run:
             "no function %r was compiled; compiled were: %s"
             % (name, ", ".join(f.name for f in self.functions) or "none")
         )
+
+    def resume_names(self) -> Dict[str, List[str]]:
+        """The globals under which torch installed each resume function, by the first of them."""
+        found: Dict[str, List[str]] = {}
+        for function in self.functions:
+            if function.global_name:
+                found.setdefault(function.global_name, [function.global_name])
+        for entry in self.entries():
+            for name, first in entry.aliases.items():
+                names = found.setdefault(first, [first])
+                if name not in names:
+                    names.append(name)
+        return found
 
     def dump(self, folder: str) -> str:
         """Writes the files of `prepare_debug` for this run.

@@ -691,7 +691,7 @@ def test_a_dumped_file_says_where_the_code_of_its_resume_functions_is(tmp_path):
     name = re.search(r"return (__resume_at_\w+)\(", text).group(1)
     comment = text[text.index("# " + name) :].replace("\n# ", " ")
     assert "resumed after line %d" % (parted.__code__.co_firstlineno + 2) in comment
-    pattern = re.search(r"Its code is in (\S+\.py), once", comment).group(1)
+    pattern = re.search(r"Its code is in (\S+\.py)\.", comment).group(1)
     assert len(list(tmp_path.glob(pattern))) == 1
 
 

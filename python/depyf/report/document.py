@@ -130,6 +130,7 @@ _FUNCTION = {
     "is_resume": False,
     "global_name": "",
     "path": "",
+    "given_up": {},
 }
 _ENTRY = {
     "compile_id": "?",

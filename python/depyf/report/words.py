@@ -1029,6 +1029,47 @@ def is_limit(failure: object) -> bool:
     return isinstance(failure, str) and bool(_LIMIT.search(failure.split("\n", 1)[0]))
 
 
+def given_up(entry: Document) -> Dict[str, str]:
+    """What a compile that made no code means for later calls of its function, as the field
+    `given_up` of a function has it: {} where torch compiles it again, or where nothing is known.
+    """
+    failure = str(entry.get("failure") or "")
+    metrics = entry.get("metrics") or {}
+    texts = [str(one.get("text")) for one in entry.get("breaks") or ()]
+    why = "nothing to compile" if metrics else ""
+    why = "not compiled" if why and any(map(_then, texts)) else why
+    if is_limit(failure):
+        why = "recompile limit"
+    elif failure:
+        said = failure.partition(": ")[2].split("\n", 1)[0]
+        broke = said and any(said in text for text in texts)
+        raised = not broke and of_failure(failure, (), metrics)["raised"]
+        why = "" if raised else "not compiled"
+    return {"compile_id": str(entry.get("compile_id")), "why": why} if why else {}
+
+
+def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
+    """What the calls of a function come to that torch compiles no more, as a sentence about it.
+
+    Args:
+        given_up: the field of the function.
+        compiles: how many made code before.
+    """
+    at = "compile %s" % given_up["compile_id"]
+    if given_up["why"] == "recompile limit":
+        return (
+            "torch compiles it no more (%s reached the recompile limit): calls that fit none of "
+            "its compiles run as plain Python, and torch compiles nothing that they call." % at
+        )
+    why = "%s failed" % at
+    if given_up["why"] == "nothing to compile":
+        why = "%s found nothing to compile" % at
+    return "torch gave it up (%s): it runs as plain Python%s." % (
+        why,
+        " from then on, and none of the compiles before is tried" if compiles else "",
+    )
+
+
 #: exceptions after which torch runs the function as plain Python, whatever is set
 _SOFT = re.compile(r"^(Unsupported|UserError|SkipFrame|\w*Restart\w*|RecompileLimitExceeded)\b")
 _INTERRUPTS = ("KeyboardInterrupt", "SystemExit")

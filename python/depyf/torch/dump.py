@@ -26,7 +26,9 @@ from depyf.files import (
     write_atomically,
 )
 from depyf.model import Artifact, Entry, Function, Problem, Run, resumed_after, sorted_artifacts
-from depyf.schema import MANIFEST, SCHEMA
+from depyf.report import words
+from depyf.report.overview import Node, nodes_of
+from depyf.schema import MANIFEST, SCHEMA, Document
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
@@ -54,6 +56,12 @@ _OURS = re.compile(
     r"|depyf(\.\d+)?\.json|depyf\.\d+\.jsonl|(depyf-)?README(\.\d+)?\.md|\.depyf-.*)$"
 )
 _TITLE = "# What torch.compile made"
+_HOW_TO_READ = """\
+Each function has a section, and each of its compiles one below that: the code that runs in place of
+the function's own where the guards of the compile hold for a call. Torch tries one compile after
+another; where none fits it compiles again. A graph break cuts a function in two: the code of the
+first part runs up to the break and calls a resume function, which is the rest and is compiled by
+itself. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page."""
 #: written again and again; what they hold is counted where it comes in
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
@@ -471,6 +479,16 @@ class DumpWriter:
             )
         self._write_artifacts(entry)
 
+    def source_changed(self, entry: Entry) -> None:
+        """The block has ended, and comments of an entry say more than when its code was compiled.
+
+        Those stand behind the code, so that lines stay.
+        """
+        if entry.code_path is None or not entry.replaced:
+            self._write_transformed(entry)
+        elif entry.path and os.path.exists(os.path.join(self.folder, entry.path)):
+            self.write(entry.path, entry.source)
+
     def compile_ended(self, session: Any, entry: Entry) -> None:
         """Everything of a compile, or of its backward, is there."""
         self._write_artifacts(entry)
@@ -556,8 +574,9 @@ class DumpWriter:
                 more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
-            self.write(name, overview(run))
-            text = sharing.file_text(dict(run.to_json(), **more))
+            document = run.to_json()
+            self.write(name, overview(run, _nodes_of(run, document)))
+            text = sharing.file_text(dict(document, **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
                 self._end_journal()
@@ -730,12 +749,23 @@ class DumpWriter:
                 self._session.problem("writing the dump", message)
 
 
-def overview(run: Run) -> str:
+def _nodes_of(run: Run, document: Document) -> Dict[int, Node]:
+    """What the report says of each entry, by the entry's id; {} where it cannot be made."""
+    try:
+        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([document]))}
+    except Exception:  # torch's own words stand there then
+        return {}
+
+
+def overview(run: Run, nodes: Dict[int, Node]) -> str:
     """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
+    names = run.resume_names()
     lines = [
         _TITLE,
         "",
         "torch %s, Python %s" % (run.torch_version, run.python_version),
+        "",
+        _HOW_TO_READ,
         "",
     ]
     for function in run.functions:
@@ -746,20 +776,24 @@ def overview(run: Run) -> str:
         lines.append("")
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:
+            called = ", ".join(map(_code, names.get(function.global_name or "", ())))
             where = "what is left of a function after a graph break, %s%s" % (
                 where,
-                ", called as `%s`" % function.global_name if function.global_name else "",
+                ", called as " + called if called else "",
             )
         lines.append(where)
         if function.path:
             lines.append("all of it in one file: [%s](%s)" % (function.path, function.path))
         lines.append("")
+        if function.given_up:
+            said = words.from_then_on(function.given_up, len(function.entries))
+            lines += [said[0].upper() + said[1:], ""]
         for entry in function.entries:
-            lines.extend(_overview_entry(entry))
+            lines.extend(_overview_entry(entry, nodes.get(id(entry))))
     if run.unattributed:
-        lines += ["## Compiles without a function", ""]
+        lines += ["## Compiles that made no code for a function", ""]
         for entry in run.unattributed:
-            lines.extend(_overview_entry(entry))
+            lines.extend(_overview_entry(entry, nodes.get(id(entry))))
     for found in run.nonfinite:
         name = _code(found["function"]) if found["function"] else "the program"
         lines += ["## NaN and infinity in " + name, "", "```text", found["text"], "```", ""]
@@ -781,7 +815,35 @@ def _code(text: str) -> str:
     return "`%s`" % text.replace("`", "'").replace("\n", " ")
 
 
-def _overview_entry(entry: Entry) -> List[str]:
+def _why_no_code(entry: Entry, node: Optional[Node]) -> List[str]:
+    """Why a compile came to nothing, and what its function's calls come to."""
+    if node is None or node.failure is None:
+        return ["- torch's words: %s" % " ".join((entry.failure or "").split())]
+    said = node.failure
+    if node.is_limit:  # the function's own section, or that of the code which calls it, has more
+        gone = words.given_up(node.entry)
+        return ["- " + words.from_then_on(gone, 1)]
+    where = " at %s:%d" % (said["file"], said["line"]) if said["file"] and said["line"] else ""
+    then = said["then"] or ("" if said["raised"] else "The function runs as plain Python.")
+    return ["- no code%s: %s" % (where, said["why"])] + ["- " + then] * bool(then)
+
+
+def _reasons(entry: Entry, node: Optional[Node]) -> List[str]:
+    """Why a function was compiled again, each with its guard and the line that made it."""
+    if node is None or len(node.reasons) != len(entry.reasons):
+        return [" ".join(reason.split()) for reason in entry.reasons]
+    found = []
+    for said in node.reasons:
+        text = said["words"]
+        if said["failed"] and "`%s`" % said["failed"] not in text:
+            text += " (`%s`)" % said["failed"]
+        if said["file"] and said["line"]:
+            text += ", guarded at %s:%d" % (said["file"], said["line"])
+        found.append((said["tried"] + ": " if said["tried"] else "") + text)
+    return [" ".join(text.split()) for text in found]
+
+
+def _overview_entry(entry: Entry, node: Optional[Node]) -> List[str]:
     lines = [
         "### %s, compile %s" % (_code(entry.name or entry.qualname or "no code"), entry.compile_id),
         "",
@@ -791,15 +853,16 @@ def _overview_entry(entry: Entry) -> List[str]:
         if entry.replaced_by:
             state = "torch runs the code of " + entry.replaced_by
         lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
-    if entry.detail:
+    if entry.detail and not entry.failure:
         proof = "proof: " if entry.path else ""  # else it says why there is no code
         lines.append("- %s%s" % (proof, " ".join(entry.detail.split())))
     if entry.invalidated:
         lines.append("- torch has invalidated this entry")
     if entry.failure:
-        lines.append("- the compile failed: %s" % " ".join(entry.failure.split()))
-    for reason in entry.reasons:
-        lines.append("- compiled again because: %s" % " ".join(reason.split()))
+        lines += _why_no_code(entry, node)
+    for reason in _reasons(entry, node):
+        why = "compiled again because" if entry.path else "an earlier compile does not fit"
+        lines.append("- %s: %s" % (why, reason))
     for graph_break in entry.breaks:
         lines.append(
             "- graph break at %s: %s"

@@ -14,9 +14,11 @@ import textwrap
 import types
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
+from depyf import legend
 from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
-from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
+from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
+from depyf.report import words
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
 from depyf.trace import guard_text
@@ -629,7 +631,13 @@ def _transformed(entry: Entry, signature: _Signature, token: str, names: _Names)
     return "\n".join(lines) + "\n"
 
 
-def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Names) -> str:
+def _section(
+    function: Function,
+    known: FrozenSet[str],
+    prefix: str,
+    names: _Names,
+    called_as: List[str],
+) -> str:
     signature = _Signature(function)
     key = _key(function)
     shown = _shown_name(function)
@@ -646,7 +654,19 @@ def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Nam
     dispatcher = ["def %s(%s):" % (shown, signature.header)]
     dispatcher.append('    """%s"""' % _purpose(function, len(entries)))
     dispatcher.append("    %s = %s" % (frame_name, signature.frame_locals(text_of_guards)))
+    gone = function.given_up
+    if gone:
+        dispatcher += [
+            "    # " + line
+            for line in textwrap.wrap(_comment(words.from_then_on(gone, len(entries))), _WIDTH - 6)
+        ]
     for entry in entries:
+        if gone and gone["why"] != "recompile limit":
+            dispatcher.append(
+                "    # %s: compile %s, not tried any more"
+                % (entry.name, _comment(entry.compile_id))
+            )
+            continue
         if entry.invalidated:
             dispatcher.append(
                 "    # compile %s: torch has invalidated this entry and does not try it"
@@ -660,7 +680,12 @@ def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Nam
         )
         dispatcher.append("        return %s(%s)" % (entry.name, signature.call))
     dispatcher.append(
-        "    return %s(%s)  # torch would compile again here" % (original_name, signature.call)
+        "    return %s(%s)  # %s"
+        % (
+            original_name,
+            signature.call,
+            "plain Python" if gone else "torch would compile again here",
+        )
     )
 
     guard_parts = []
@@ -684,9 +709,11 @@ def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Nam
             parts += [guard, transformed]
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = "# ---- %s " % _comment(function.title)
+    title = "# ---- %s " % _comment(_told(function))
     title += "-" * max(4, 118 - len(title)) + "\n"
     where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
+    if called_as:
+        where += legend.wrapped("called as " + ", ".join(called_as))
     if not signature.free:
         return title + where + "\n\n" + "\n\n".join(parts)
     factory = "__closure_of_%s" % key
@@ -704,7 +731,15 @@ def _section(function: Function, known: FrozenSet[str], prefix: str, names: _Nam
     return title + where + "\n\n" + text + "".join("\n\n" + guard for guard in guard_parts)
 
 
+def _told(function: Function) -> str:
+    if function.is_resume and function.qualname:
+        return resumed_after(function.qualname, function.firstlineno)
+    return function.title
+
+
 def _purpose(function: Function, count: int) -> str:
+    if function.given_up and function.given_up["why"] != "recompile limit":
+        return "As torch does: runs the original."
     entries = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
     )
@@ -720,7 +755,14 @@ class Renderer:
         for candidate in run.functions:
             if candidate.global_name is not None:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
-        self._given_up = {entry.resumes: entry.compile_id for entry in run.unattributed}
+        self._names = run.resume_names()
+        compiled = {one.global_name for one in run.functions}
+        #: resume functions for which torch made no code, by their first global
+        self._given_up = {
+            entry.resumes: words.given_up(entry.to_json())
+            for entry in run.unattributed
+            if entry.resumes and entry.resumes not in compiled
+        }
         for token in [token for token, known in _managers.items() if known.get() is None]:
             del _managers[token]
         for token in [
@@ -786,14 +828,16 @@ class Renderer:
             )
             head.append("")
         for name in given_up:
-            head.append(
-                "# torch made no code for %s (compile %s): it runs as plain Python."
-                % (name, _comment(self._given_up[codes[name]]))
-            )
+            gone = self._given_up[codes[name]]
+            said = words.from_then_on(gone, 0) if gone else "its compile raised an exception."
+            head += ["# " + line for line in textwrap.wrap(_comment(name + ": " + said), 98)]
         if given_up:
             head.append("")
         names = _Names()
-        sections = [_section(one, self._known, prefix, names) for one in functions]
+        sections = [
+            _section(one, self._known, prefix, names, self._names.get(one.global_name or "", []))
+            for one in functions
+        ]
         alive = [one for one in function.entries if one.guard_manager is not None]
         known = (alive or function.entries)[:1]
         tail = [

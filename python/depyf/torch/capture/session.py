@@ -12,7 +12,8 @@ import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
-from depyf.model import Artifact, Entry, Function, LiveObject, Problem, resumed_after
+from depyf.model import Artifact, Entry, Function, LiveObject, Problem, Rest, resumed_after
+from depyf.report import words
 from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
@@ -66,7 +67,8 @@ class Session(Records):
         self._functions: Dict[int, Function] = {}
         # name and file -> functions that are no resume functions
         self._whole: Dict[Tuple[str, str], List[Function]] = {}
-        self._given_up: Dict[int, Entry] = {}  # by the resume function's code, like _resume_names
+        # id of a function's code -> the code, and its latest compile, where that made no code
+        self._without_code: Dict[int, Tuple[LiveObject, Entry]] = {}
         # id of a resume function's code -> the code, the first global that holds it, and how
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
@@ -216,6 +218,7 @@ class Session(Records):
         code = compat.frame_code()
         if code is None:
             return
+        self._without_code[id(code)] = (LiveObject(code), entry)
         if RESUME_CODE.match(code.co_name):
             whole, line = resumed(code.co_name)
             outer = self._whole_of(code)
@@ -224,7 +227,6 @@ class Session(Records):
             known = self._resume_names.get(id(code))
             if known is not None and known[0].get() is code:
                 entry.resumes = known[1]
-                self._given_up[id(code)] = entry
             return
         found = self._origin(code, compat.frame_globals())
         if found is not None:
@@ -319,6 +321,7 @@ class Session(Records):
             if entry in self.run.unattributed:
                 self.run.unattributed.remove(entry)
             function = self._function(code, scope)
+            self._without_code.pop(id(code), None)
             if scope is not None and not function._globals_name:
                 function._globals_name = str(scope.get("__name__") or "")
             entry.qualname = self._entry_qualname(function, code, scope)
@@ -330,6 +333,7 @@ class Session(Records):
             entry._home = str(scope.get("__name__") or "") if scope is not None else ""
             function.entries.append(entry)
             self._read_names(entry, new_code, scope)
+            self._read_rests(entry, function, code, new_code, scope)
             if not entry.reasons:
                 entry.reasons = compat.recompile_reasons()
             graph_break = compat.graph_break_at_hand() if not entry.breaks else None
@@ -392,27 +396,21 @@ class Session(Records):
         known = self._resume_names.get(id(code))
         if known is None or known[0].get() is not code:
             self._resume_names[id(code)] = (LiveObject(code), name, kind)
-            self._given_up.pop(id(code), None)  # that of a code that is gone
         elif name != known[1]:
             entry.aliases[name] = known[1]
 
-    def _resume_notes(
+    def _read_rests(
         self,
         entry: Entry,
         function: Function,
         code: types.CodeType,
         new_code: types.CodeType,
         scope: Optional[Dict[str, Any]],
-    ) -> str:
-        """Comments that say which resume functions an entry calls and where their code is: torch
-        compiles them when they are first called. Of a resume function, also where it goes on.
-        """
-        texts = []
-        own = self._resume_names.get(id(code))
+    ) -> None:
+        """Notes which resume functions an entry calls; of one, where it goes on itself."""
         if function.is_resume:
             told, _, known = self._rest_of(entry, function, code)
-            called = " The code that calls it has it as %s." % own[1] if own else ""
-            texts += ["This is %s.%s" % (told, called)] * bool(known or own)
+            entry._goes_on = told if known or function.global_name else ""
         called_codes = [
             (name, resume_code(scope.get(name)) if scope is not None else None)
             for name in entry.calls
@@ -422,21 +420,36 @@ class Session(Records):
             for one in new_code.co_consts
             if type(one) is types.CodeType
         ]
-        files = set()
         for name, rest in called_codes:
-            if rest is None or not resumed(rest.co_name)[0]:
-                continue
-            told, file, _ = self._rest_of(entry, function, rest)
-            if id(rest) in self._given_up:
-                texts.append(
-                    "%s is %s. torch made no code for it: it runs as plain Python." % (name, told)
-                )
-                continue
-            text = "%s is %s. Its code is in %s, once torch has compiled it." % (name, told, file)
-            if file in files:  # both go on after this line, on two ways
-                text += " README.md says in which of these."
-            files.add(file)
-            texts.append(text)
+            if rest is not None and resumed(rest.co_name)[0]:
+                told, files, _ = self._rest_of(entry, function, rest)
+                entry._rests.append(Rest(name, told, files, LiveObject(rest)))
+
+    def _notes(
+        self, entry: Entry, function: Function, names: Dict[str, List[str]], ended: bool
+    ) -> str:
+        """Comments that say which resume functions an entry calls, where their code is, and what
+        torch made of them.
+
+        Args:
+            names: what `Run.resume_names` gives.
+            ended: whether the block has ended, so that all is known; torch compiles a resume
+                function when it is first called.
+        """
+        texts = []
+        if entry._goes_on:
+            own = function.global_name or ""
+            called = " The code that calls it has it as %s." % _listed(names.get(own, [own]))
+            called = called if own else ""
+            texts.append("This is %s.%s" % (entry._goes_on, called))
+        for rest in entry._rests:
+            code = rest._code.get()
+            known = self._functions.get(id(code))
+            compiled = known if known is not None and known.code is code is not None else None
+            said = "torch compiles it when it is first called; its code is then in %s." % rest.files
+            if ended or compiled is not None:
+                said = _what_became(compiled, self._given_up(code) if ended else {})
+            texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
     @staticmethod
@@ -481,6 +494,9 @@ class Session(Records):
             try:
                 names = compat.resume_parameters(new_code, shared.get("scope"))
                 outputs = compat.graph_outputs(new_code, shared.get("scope"))
+                notes = shared["notes"] = self._notes(
+                    entry, self._functions[id(code)], {}, ended=False
+                )
                 recompile = functools.partial(
                     depyf.recompile.recompile,
                     new_code,
@@ -491,9 +507,7 @@ class Session(Records):
                     scope=shared.get("scope"),
                     own_locals=code.co_varnames,
                     about=about,
-                    notes=self._resume_notes(
-                        entry, self._functions[id(code)], code, new_code, shared.get("scope")
-                    ),
+                    notes=notes,
                 )
                 try:
                     recompiled = recompile(filename_template=template)
@@ -514,6 +528,7 @@ class Session(Records):
             entry.verdict, entry.detail = "refused", shared.get("refused", "")
             return None
         entry.source = recompiled.source or ""
+        entry._notes = shared.get("notes", "")
         entry._constants = known_constants(recompiled.constants)
         entry.names = dict(recompiled.readable)
         # equal byte by byte is the strongest form of exact; nothing to compare is a refusal
@@ -586,6 +601,7 @@ class Session(Records):
             if self._full is not None and self._left_out:
                 self._full.message += "; %d code objects were left out" % self._left_out
             self.collect_guards()
+            self._tell_what_became()
             for entry in self.run.unattributed:
                 entry.detail = entry.detail or _why_unattributed(entry)
             self.run.unavailable = compat.unavailable()
@@ -596,6 +612,28 @@ class Session(Records):
             self.failed("finishing", error)
         while self._shown:
             left_to_tracebacks(self._shown.pop())
+
+    def _tell_what_became(self) -> None:
+        """Says of each function whether torch compiles it no more, and in the code that calls a
+        resume function what became of that.
+        """
+        for function in self.run.functions:
+            function.given_up = self._given_up(function.code)
+        names = self.run.resume_names()
+        for function in self.run.functions:
+            for entry in function.entries:
+                notes = self._notes(entry, function, names, ended=True) if entry._notes else ""
+                if notes != entry._notes and entry.source.count(entry._notes) == 1:
+                    entry.source = entry.source.replace(entry._notes, notes)
+                    entry._notes = notes
+                    if self.writer is not None:
+                        self.writer.source_changed(entry)
+
+    def _given_up(self, code: Optional[types.CodeType]) -> Dict[str, str]:
+        failed = self._without_code.get(id(code))
+        if failed is None or failed[0].get() is not code or code is None:
+            return {}
+        return words.given_up(failed[1].to_json())
 
     def awaits_backward(self) -> bool:
         """True while a captured graph has a backward that inductor has not compiled yet.
@@ -661,13 +699,35 @@ class Session(Records):
                 )
 
 
+def _listed(names: List[str]) -> str:
+    """Names as a list in words; the last ones counted where there are very many."""
+    if len(names) > 5:
+        names = names[:4] + ["%d more" % (len(names) - 4)]
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+
+
+def _what_became(function: Optional[Function], given_up: Dict[str, str]) -> str:
+    """A sentence that says where the code of a resume function is, or why there is none."""
+    entries = function.entries if function is not None else []
+    if not entries and not given_up:
+        return "it was not called while depyf looked."
+    files = _listed([entry.name + ".py" for entry in entries])
+    told = "its code is in %s." % files if entries else ""
+    if given_up:
+        gone = words.from_then_on(given_up, len(entries))
+        told += (" " + gone[0].upper() + gone[1:]) if told else gone
+    return told
+
+
 def _why_unattributed(entry: Entry) -> str:
     if entry.failure:
         return "the compile failed before torch made code for a function"
     if entry.compile_id.startswith("!"):
         return "compiled autograd: a backward as a whole, which is no function of the program"
-    if entry.metrics:
-        return "torch made no code for this frame: it was skipped, or nothing in it was captured"
+    gone = words.given_up(entry.to_json())
+    if gone:
+        said = words.from_then_on(gone, 0)
+        return "torch made no code for this frame" + said[len("torch gave it up") :].rstrip(".")
     return (
         "torch told of this compile only in part: it began before the block, or has not ended in it"
     )

@@ -1,0 +1,166 @@
+"""A function that torch compiles no more: full_code, the code that calls it and README.md say so."""
+
+import re
+
+import pytest
+
+import depyf
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else ""
+    with torch._dynamo.config.patch({limit or "cache_size_limit": 2}):
+        yield
+    torch._dynamo.reset()
+
+
+def dump(folder, function, calls):
+    with depyf.prepare_debug(str(folder)) as run:
+        compiled = torch.compile(function, backend="eager", dynamic=False)
+        for call in calls:
+            compiled(torch.ones(3), call)
+    return run
+
+
+def one(folder, pattern):
+    (path,) = folder.glob(pattern)
+    return " ".join(re.sub(r"\n *#", "", path.read_text()).split())
+
+
+def test_a_function_at_its_limit_keeps_what_it_has(tmp_path):
+    def often(x, k):
+        return x * k
+
+    dump(tmp_path, often, range(5))
+    text = one(tmp_path, "full_code_for_*often_0.py")
+    assert "torch compiles it no more (compile 0/2 reached the recompile limit)" in text
+    assert "(x, k) # plain Python" in text and "torch would compile again" not in text
+    assert text.count("if __guard_") == 2
+    readme = (tmp_path / "README.md").read_text()
+    assert (
+        "\n\nTorch compiles it no more (compile 0/2 reached the recompile limit): calls" in readme
+    )
+    assert "compile failed" not in readme
+    assert "an earlier compile does not fit: 0/1: `k` was 1" in readme
+
+
+def test_a_function_that_fails_once_runs_no_earlier_compile(tmp_path):
+    graphs = []
+
+    def backend(graph, inputs):
+        def run(*values):
+            graphs.append(1)
+            return graph(*values)
+
+        return run
+
+    def once(x, k):
+        if k == 1:
+            for _ in range(2):
+                torch._dynamo.graph_break()
+            return x
+        return x + k
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(once, backend=backend, dynamic=False)
+        for k in (0, 1, 0):
+            compiled(torch.ones(3), k)
+    assert len(graphs) == 1  # what full_code says is what torch does
+    text = one(tmp_path, "full_code_for_*once_0.py")
+    assert "torch gave it up (compile 0/1 failed): it runs as plain Python from then on" in text
+    assert "__transformed_code_0_for_" in text and "if __guard_" not in text
+    assert "compile 0/0, not tried any more" in text
+
+
+def test_a_function_with_nothing_to_compile(tmp_path):
+    def sometimes(x, k):
+        if k == 1:
+            return x
+        return x + k
+
+    dump(tmp_path, sometimes, (0, 1, 2))
+    text = one(tmp_path, "full_code_for_*sometimes_0.py")
+    assert "torch gave it up (compile 0/1 found nothing to compile)" in text
+    assert "it runs as plain Python" in (tmp_path / "README.md").read_text().split("0/1")[-1]
+
+
+def test_what_the_exception_of_a_compile_ended_is_compiled_again(tmp_path):
+    def failing(graph, inputs):
+        raise ValueError("not today")
+
+    def called(x, k):
+        return x + k
+
+    torch.compile(called, backend="eager", dynamic=False)(torch.ones(3), 0)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(called, backend="eager", dynamic=False)(torch.ones(3), 0)
+        with pytest.raises(Exception):
+            torch.compile(called, backend=failing, dynamic=False)(torch.ones(3), 1)
+    assert [function.given_up for function in run.functions] == [{}]
+
+
+def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
+    def parts(x, k):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * k
+
+    def uncalled(x, k):
+        if x.sum() > k:
+            return x + 1
+        return x - 1
+
+    dump(tmp_path / "parts", parts, range(4))
+    text = one(tmp_path / "parts", "__transformed_code_0_for_*parts.py")
+    told = re.search(r"Its code is in (\S+) and (\S+)\. Torch compiles it no more \(compile", text)
+    for name in told.groups():
+        assert (tmp_path / "parts" / name).exists()
+    torch._dynamo.reset()
+    dump(tmp_path / "uncalled", uncalled, (0,))
+    text = one(tmp_path / "uncalled", "__transformed_code_0_for_*uncalled.py")
+    assert text.count("was not called while depyf looked.") == 1
+    assert text.count("Its code is in __transformed_code_0_for_") == 1
+
+
+def test_while_the_block_is_open_nothing_is_said_of_the_future(tmp_path):
+    def open_parts(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(open_parts, backend="eager")(torch.ones(3))
+        before = (next(tmp_path.glob("__transformed_code_0_for_*open_parts.py"))).read_text()
+    after = (next(tmp_path.glob("__transformed_code_0_for_*open_parts.py"))).read_text()
+    assert "Torch compiles it when it is first called" in " ".join(
+        before.replace("\n#", "").split()
+    )
+    assert "Its code is in __transformed_code_0" in " ".join(after.replace("\n#", "").split())
+    code, _, _ = before.partition("\n# __resume_at")
+    assert after.startswith(code)  # lines stay where a debugger looks for them
+
+
+def test_each_name_of_a_resume_function_is_told_where_it_is_read(tmp_path):
+    def renamed(x, k):
+        y = x + k
+        torch._dynamo.graph_break()
+        return y * 2
+
+    dump(tmp_path, renamed, (0, 1))
+    called = set()
+    for path in tmp_path.glob("__transformed_code_*_renamed.py"):
+        called |= set(re.findall(r"return (__resume_at_\w+)\(", path.read_text()))
+    if len(called) < 2:
+        pytest.skip("this torch installs no second name")
+    resumed = one(tmp_path, "__transformed_code_0_for_torch_dynamo_resume_in_*renamed_at_*.py")
+    whole = one(tmp_path, "full_code_for_*renamed_0.py")
+    readme = (tmp_path / "README.md").read_text()
+    for name in called:
+        assert name in resumed.partition("The code that calls it has it as")[2]
+        assert name in whole.partition("called as ")[2][:200]
+        assert "`%s`" % name in readme.partition("called as ")[2].partition("\n")[0]
