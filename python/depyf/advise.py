@@ -319,7 +319,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
         return ""
     source, tree = parsed
     if wanted.startswith("torch.where"):
-        changed = _with_where(source, tree, line)
+        changed = _with_where(source, tree, line, _is_float(document, file))
     elif wanted == "torch.compile(..., dynamic=True)":
         changed = _with_dynamic(source, tree, line)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
@@ -357,13 +357,29 @@ def _segment(source: str, node: ast.AST) -> Optional[str]:
     return get(source, node) if get else None
 
 
-def _with_where(source: str, tree: ast.Module, line: int) -> Optional[str]:
+_FLOATS = frozenset("torch.%s" % one for one in ("float32", "float64", "float16", "bfloat16"))
+
+
+def _is_float(document: Document, file: str) -> bool:
+    """Whether all tensors that the guards of a file's functions name have one dtype, of floats."""
+    from depyf.report import overview
+
+    found = set()
+    for node in overview.nodes_of([document]):
+        if node.place[0] == file:
+            for guard in node.entry.get("guards") or ():
+                if str(guard.get("text") or "").startswith("check_tensor("):
+                    found |= set(re.findall(r", (torch\.\w+), device=", guard["text"])) or {""}
+    return len(found) == 1 and found <= _FLOATS
+
+
+def _with_where(source: str, tree: ast.Module, line: int, is_float: bool) -> Optional[str]:
     """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise."""
     for body in _bodies(tree):
         for index, node in enumerate(body):
             if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
                 following = body[index + 1] if index + 1 < len(body) else None
-                return _where_of(source, tree, node, following)
+                return _where_of(source, tree, node, following, is_float)
     return None
 
 
@@ -381,7 +397,9 @@ def _function_around(tree: ast.Module, node: Any) -> Any:
     return max(around, key=lambda one: one.lineno) if around else None
 
 
-def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optional[str]:
+def _where_of(
+    source: str, tree: ast.Module, node: Any, following: Any, is_float: bool
+) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
     function = _function_around(tree, node)
@@ -415,6 +433,8 @@ def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optio
             begin, last = "return ", other.end_lineno
     if not chosen or not all(chosen) or not sides.are_plain(function, *chosen):
         return None
+    if not sides.have_one_dtype(function, is_float, *chosen):
+        return None  # torch.where would give the dtype that holds both
     condition, swapped = asked
     parts = [_segment(source, one) for one in [condition] + chosen[:: -1 if swapped else 1]]
     lines = source.splitlines(True)
@@ -422,19 +442,54 @@ def _where_of(source: str, tree: ast.Module, node: Any, following: Any) -> Optio
     return "".join(lines[: node.lineno - 1] + [written] + lines[last:])
 
 
-def _is_compile(node: ast.AST) -> bool:
+def _is_compile(node: ast.AST, names: Set[str]) -> bool:
+    """Whether a decorator or call is of torch.compile, of a module's `compile`, or of one of the
+    names that the program has for torch.compile.
+    """
     name = node.func if isinstance(node, ast.Call) else node
-    return isinstance(name, ast.Attribute) and name.attr == "compile"
+    if (
+        isinstance(name, ast.Attribute)
+        and name.attr == "compile"
+        and _written(name) != "re.compile"
+    ):
+        return True
+    return _written(name) in names
+
+
+def _compilers(tree: ast.Module) -> Set[str]:
+    """The names that a program has for torch.compile, or for a `functools.partial` of it."""
+    partial, found = {"partial", "functools.partial"}, {"torch.compile"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                name = one.asname or one.name
+                found |= {name + ".compile"} if one.name == "torch" else set()
+                partial |= {name + ".partial"} if one.name == "functools" else set()
+        elif isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                if (node.module, one.name) == ("torch", "compile"):
+                    found.add(one.asname or one.name)
+                elif (node.module, one.name) == ("functools", "partial"):
+                    partial.add(one.asname or one.name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            value: Any = node.value
+            if isinstance(value, ast.Call) and _written(value.func) in partial and value.args:
+                value = value.args[0]
+            if _written(value) in found:
+                found |= {_written(one) for one in node.targets} - {""}
+    return found
 
 
 def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
     """dynamic=True in the torch.compile of the function at the line, a decorator or a call; at line
-    0, which stands for a function of a library, in the only torch.compile of the program.
+    0, or one that only calls a library's function, in the only torch.compile of the program.
     """
     found = _compile_of(tree, line) if line else None
-    if found is None and not line:
+    if found is None and not (line and _is_function(tree, line)):
+        names = _compilers(tree)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        calls = [node for node in calls if _is_compile(node)]
+        calls = [node for node in calls if _is_compile(node, names)]
         found = calls[0] if len(calls) == 1 else None
     if found is None or not hasattr(found, "end_lineno"):
         return None
@@ -451,14 +506,23 @@ def _compile_of(tree: ast.Module, line: int) -> Optional[ast.AST]:
     """The torch.compile of the function at a line: its decorator, or a call with its name, with an
     object of its class, or with one of its methods.
     """
+    names = _compilers(tree)
     for node, owner in _functions(tree):
-        first = min([node.lineno] + [one.lineno for one in node.decorator_list])
-        if first <= line <= node.lineno:
-            found = next(filter(_is_compile, node.decorator_list), None)
-            if found is None and owner is not None:
-                found = next(filter(_is_compile, owner.decorator_list), None)
-            return found or _call_with(tree, node.name, owner.name if owner is not None else "")
+        if _first_line(node) <= line <= node.lineno:
+            decorators = node.decorator_list + (owner.decorator_list if owner is not None else [])
+            found = next((one for one in decorators if _is_compile(one, names)), None)
+            owned = owner.name if owner is not None else ""
+            return found or _call_with(tree, node.name, owned, names)
     return None
+
+
+def _first_line(function: Any) -> int:
+    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+
+
+def _is_function(tree: ast.Module, line: int) -> bool:
+    """Whether a function begins at a line."""
+    return any(_first_line(node) <= line <= node.lineno for node, _ in _functions(tree))
 
 
 def _functions(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
@@ -474,7 +538,7 @@ def _functions(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
             yield node, methods.get(id(node))
 
 
-def _call_with(tree: ast.Module, name: str, owner: str) -> Optional[ast.Call]:
+def _call_with(tree: ast.Module, name: str, owner: str, names: Set[str]) -> Optional[ast.Call]:
     """The only torch.compile whose argument is a function of that name, or an object of the class
     `owner`: `Net(...)`, or a name that is assigned nothing else, or a method of it.
     """
@@ -485,7 +549,7 @@ def _call_with(tree: ast.Module, name: str, owner: str) -> Optional[ast.Call]:
                 made.setdefault(_written(target), set()).add(_maker(node.value))
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _is_compile(node) and node.args:
+        if isinstance(node, ast.Call) and _is_compile(node, names) and node.args:
             given = node.args[0]
             if owner:
                 if isinstance(given, ast.Attribute) and given.attr == name:

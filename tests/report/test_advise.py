@@ -201,6 +201,70 @@ def test_a_module_is_compiled_for_all_sizes_where_it_is_made(tmp_path, made, pat
     assert added[-1].endswith(patched) if patched else added == [], added
 
 
+@pytest.mark.parametrize(
+    "head, made, patched",
+    [
+        (
+            "from torch import compile as tc",
+            "@tc(backend='eager')",
+            "backend='eager', dynamic=True)",
+        ),
+        ("import torch as t", "@t.compile", "@t.compile(dynamic=True)"),
+        ("import torch\njit = torch.compile", "@jit()", "@jit(dynamic=True)"),
+        (
+            "import functools, torch\njit = functools.partial(torch.compile, mode='default')",
+            "@jit",
+            "@jit(dynamic=True)",
+        ),
+        (
+            "from torch import compile\nfrom functools import partial as p\njit = p(compile)",
+            "@jit",
+            "@jit(dynamic=True)",
+        ),
+        ("import functools, torch\njit = functools.partial(print, 1)", "@jit", ""),
+    ],
+)
+def test_a_name_for_torchs_compile_is_known(tmp_path, head, made, patched):
+    program = tmp_path / "named.py"
+    text = head + "\n\n" + made + "\ndef f(x):\n    return x\n"
+    program.write_text(text)
+    line = text.split("@")[0].count("\n") + 1
+    size = "tensor 'args' size mismatch at index 0. expected 4, actual 5"
+    (change,) = advise.changes(run_of([again(program, line, 1.0, size)], program=str(program)))
+    added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
+    assert added[-1].endswith(patched) if patched else added == [], added
+
+
+def test_a_module_of_torchs_is_placed_where_the_program_calls_it(tmp_path):
+    program = tmp_path / "linear.py"
+    program.write_text("import torch\nnet = torch.compile(torch.nn.Linear(3, 3))\nnet(x)\n")
+    inner = "/lib/python3/site-packages/torch/_dynamo/external_utils.py"
+    entry = again(inner, 67, 1.0, "tensor 'args[0]' size mismatch at index 0. expected 2, actual 3")
+    entry["user_stack"] = [str(program) + ":3 in <module>: net(x)", inner + ":67 in inner: "]
+    run = run_of([entry], program=str(program))
+    (change,) = advise.changes(run)
+    assert (change.file, change.line) == (str(program), 3)
+    assert "+net = torch.compile(torch.nn.Linear(3, 3), dynamic=True)" in change.patch
+    assert "external_utils" not in advise.text(run) + summary.recompiles_text(run)
+
+
+def test_a_size_of_1_elsewhere_is_told_beside_the_size_that_torch_names():
+    def guards(x, y):
+        form = "check_tensor(L['%s'], Tensor, torch.float32, device=None, size=[%s], stride=[1])"
+        return [{"text": form % ("x", x)}, {"text": form % ("y", y)}]
+
+    reason = "tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    for before, listed in ((1, False), (3, True)):
+        first = dict(compiled("/a/b.py", 1, 1.0, guards=guards(4, before)), compile_id="0/0")
+        second = dict(again("/a/b.py", 1, 1.0, reason), guards=guards(None, None))
+        second["compile_id"] = "0/1"
+        function = {"name": "f", "filename": "/a/b.py", "firstlineno": 1}
+        run = run_of([], functions=[dict(function, entries=[first, second])])
+        assert bool(advise.changes(run)) == listed
+        told = "y.size(0), which was 1, is another, too"
+        assert (told in advise.text(run)) == (not listed)
+
+
 def test_the_learning_rate_becomes_a_tensor_where_the_optimizer_is_made(tmp_path, monkeypatch):
     program = tmp_path / "own" / "train.py"
     program.parent.mkdir()
@@ -281,7 +345,7 @@ def test_a_patch_with_torch_where_has_two_tensors(tmp_path, before, branch):
         ("if x.any():\n        x = x * 2", "x = torch.where(x.any(), x * 2, x)"),
         ("if not x.all():\n        x = x * 2", "x = torch.where(x.all(), x, x * 2)"),
         ("if (x > 0).any() | (x < -1).any():\n        x = x.abs()", "x = torch.where("),
-        ("if ok:\n        x = -x / 2", "x = torch.where(ok, -x / 2, x)"),
+        ("if ok:\n        x = -x + 2", "x = torch.where(ok, -x + 2, x)"),
         ("if x.sum() > 0 and x.min() > 0:\n        x = x * 2", ""),  # `and` asks for a bool
         ("if x.sum():\n        x = x * 2", ""),  # a number is no condition
         ("if x.any():\n        x = x[:1]", ""),  # another shape
@@ -308,6 +372,43 @@ def test_a_patch_with_torch_where_changes_no_result(tmp_path, branch, patch):
     (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
     added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
     assert added[0].strip("+ ").startswith(patch) if patch else not change.patch, change.patch
+
+
+@pytest.mark.parametrize(
+    "branch, of_floats, patched",
+    [
+        ("y = x + 1\n    if ok:\n        return y * 2\n    return y - x", False, True),
+        (
+            "count = (x > 0).sum()\n    if ok:\n        return count + 1\n    return y * 2",
+            True,
+            False,
+        ),
+        ("n = x.argmax()\n    if ok:\n        x = n * x\n    x = x", True, False),
+        # integers become floats in one of the sides
+        ("if ok:\n        x = -x / 2", False, False),
+        ("if ok:\n        x = -x / 2", True, True),
+        ("if ok:\n        x = x.sigmoid()", False, False),
+        ("if ok:\n        x = x.sigmoid()", True, True),
+        ("if ok:\n        x = x * 0.5", False, False),
+        ("if ok:\n        return x.abs() * y\n    return x.abs()", False, False),
+        ("if ok:\n        return x.abs() * y\n    return x.abs()", True, True),
+        ("y = x.sum()\n    if ok:\n        return y * 0.5\n    return y.abs()", True, True),
+    ],
+)
+def test_a_patch_with_torch_where_has_two_sides_of_one_dtype(tmp_path, branch, of_floats, patched):
+    program = tmp_path / "sides.py"
+    program.write_text(
+        "import torch\n\ndef f(x, y):\n    ok = x.sum() > 0\n    z = y.abs()\n    %s\n"
+        "    return x\n" % branch
+    )
+    line = program.read_text().split("if ok")[0].count("\n") + 1
+    met = dict(BRANCH, location="%s:%d" % (program, line))
+    dtype = "torch.float32" if of_floats else "torch.int64"
+    guard = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), %s, device=None, size=[3])" % dtype
+    entry = compiled(program, 3, 1.0, breaks=[met], guards=[{"text": guard}])
+    (change,) = advise.changes(run_of([entry]))
+    assert ("torch.where(ok" in change.patch) == patched
+    assert "dtype" in change.advice
 
 
 ITEM = {
@@ -420,7 +521,11 @@ SIZE = "tensor 'x' size mismatch at index 1. expected 3, actual 4"
     "reason, guard, row",
     [
         (SIZE, "check_tensor(L['x'], Tensor, torch.float32, size=[2, 4], stride=[4, 1])", "size"),
-        ("count == 2", "L['count'] == 3", "integer"),
+        (
+            "count == 2  # for i in range(count):  # b.py:3 in f",
+            "L['count'] == 3",
+            "integer",
+        ),
         ("limit == 0.5", "L['limit'] == 1.5", "float"),
         ("self.limit == 0.5", "L['self'].limit == 1.5", "float attribute"),
     ],

@@ -188,3 +188,73 @@ def test_what_is_no_plain_file_is_not_read(tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_bytes(b"def f(:\n\xff")
     assert uses.decided_at(str(broken), 1) == 0
+
+
+CONTAINERS = """
+def f(x):
+    seen.append(x)  # HERE
+    return x
+--- grows
+def f(x):
+    seen.append(x)  # HERE
+    return x * len(seen)
+--- grows length
+def f(x):
+    self.seen.append(x)  # HERE
+    return x if not self.seen else self.seen[-2]
+--- grows length end
+def f(x):
+    return x + sum(seen)  # HERE
+--- all
+def f(x):
+    return x + seen[0]  # HERE
+--- all
+def f(x):
+    seen.clear()
+    return x + seen[-1]  # HERE
+--- all end
+def f(x):
+    return x  # HERE
+"""
+
+
+@pytest.mark.parametrize("case", CONTAINERS.split("def f")[1:])
+def test_what_a_function_does_with_a_container_is_told(tmp_path, case):
+    text, _, wanted = case.partition("---")
+    program = tmp_path / "program.py"
+    program.write_text("def f" + text)
+    name = "model.seen" if "self" in text else "seen"
+    used = uses.container_uses(str(program), at("def f" + text, "HERE"), name)
+    assert used == set(wanted.split())
+    assert uses.container_uses(str(tmp_path / "missing.py"), 1, name) == set()
+
+
+NAMED = """
+def forward(self, x):
+    self.n += 1  # HERE
+    k = (self.n + 1) % 2
+    if k:  # NEEDS
+        return x
+---
+def forward(self, x):
+    self.n += 1  # HERE
+    x = x * self.n
+    if x.sum() > 3:
+        return x
+---
+def forward(self, x):
+    for _ in range(self.n):  # HERE NEEDS
+        x = x + 1
+    return x
+"""
+
+
+@pytest.mark.parametrize("text", NAMED.split("---"))
+def test_the_line_that_needs_a_name_is_found(tmp_path, text):
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    for name in ("self.n", "model.layers[0].n"):
+        assert uses.needed_at(str(program), at(text, "HERE"), name) == at(text, "NEEDS")
+    ranged, tested = "range" in text, "NEEDS" in text and "range" not in text
+    assert bool(uses.ranged_at(str(program), at(text, "HERE"), "self.n")) == ranged
+    assert bool(uses.tested_at(str(program), at(text, "HERE"), "self.n")) == tested

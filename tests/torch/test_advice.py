@@ -219,6 +219,13 @@ def test_the_numbers_of_the_rows_are_torchs():
         # nor a global of the module
         ("G['steps'] == 0", "counter"),
         ("G['scale'] == 0.5", "float attribute"),
+        # what is computed from a number is no number that a caller gives
+        ("(n % 3) == 0", "number condition"),
+        ("((1 + s.n) % 2) != 0", "number condition"),
+        ("(x.size()[0] % 3) == 0", "shape condition"),
+        ("x['a % b'] == 2", "counter"),
+        ("at.item() == 1", "tensor as an index"),
+        ("not ___dict_contains('n', s.__dict__)", "attribute that is added"),
     ],
 )
 def test_advice_fits_what_the_reader_can_do(guard, key):
@@ -240,7 +247,8 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
 def test_a_setting_for_integers_is_advised_where_nothing_is_decided_on_them(line, setting):
     guard = "0/0: self.steps == 0  # %s  # a.py:7 in f\n set allow_unspec_int_on_nn_module" % line
     said = words.of_reason(guard)
-    assert said["row"] == "counter" and any("unspec" in one for one in said["help"]) == setting
+    assert said["row"] == ("counter" if setting else "counter that decides")
+    assert any("unspec" in one for one in said["help"]) == setting
 
 
 def test_an_expression_is_not_advised_to_be_marked_unbacked():
@@ -482,6 +490,48 @@ def test_names_that_torch_gave_stand_in_the_words():
     found = said("RuntimeError when making fake tensor call", fake, "gb4315")
     assert "`@nofake.register_fake`" in found["help"][0]
     assert advice.filled("{a} and {b}", {"a": "1"}) is None
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_scheduler_does_not_warn_of_a_step_that_was_compiled_as_advised(recwarn):
+    (help,) = breaks.BY_KEY["lr_scheduler"].help
+    wanted, _ = run(help.before, "a scheduler", eager=True)
+    recwarn.clear()
+    result, _ = run(help.after, "a scheduler, compiled")
+    torch.testing.assert_close(result, wanted)
+    assert not [one for one in recwarn if "lr_scheduler" in str(one.message)]
+
+
+COUNTED = """
+class Count:
+    def __init__(self):
+        self.steps = 0
+
+@torch.compile(backend="eager")
+def f(x, count):
+    count.steps += 1
+    y = x * count.steps
+    if (1 + count.steps) % 2 == 0:
+        return y * 2
+    return y
+
+count = Count()
+result = [f(torch.ones(3), count) for _ in range(6)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_number_that_is_specialized_by_a_branch_is_not_advised_to_be_made_symbolic():
+    nodes = run(COUNTED, "a number that a branch asks for")[1]
+    assert len(nodes) == 3
+    for node in nodes[1:]:
+        said = node.reasons[0]
+        assert said["row"] == "number condition" and not any(said["patches"]), said
+    assert "is one of which `((2 + count.steps) % 2) != 0` holds" in nodes[1].reasons[0]["words"]
+    # nor, where it is symbolic from the start, once more
+    dynamic = COUNTED.replace('"eager"', '"eager", dynamic=True')
+    nodes = run(dynamic, "a number that is symbolic")[1]
+    assert len(nodes) == 2 and nodes[1].reasons[0]["row"] == "number condition"
 
 
 DECIDED = """

@@ -38,6 +38,9 @@ ONE_FOR_EACH = (
     "text",
     "value",
     "member of a set",
+    "number condition",
+    "integer of an operator",
+    "float of dropout",
 )
 
 

@@ -257,6 +257,15 @@ model = torch.compile(DistributedDataParallel(torch.nn.Linear(3, 3)), backend="e
 result = model(torch.ones(2, 3)).detach()
 dist.destroy_process_group()
 """
+_FORMAT = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    y = x + 1
+    name = f"step {count}"
+    return y * 2, name
+
+result = [f(torch.ones(3), count)[0] for count in (2, 3)]
+"""
 _LOADER = """
 from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2)
@@ -485,9 +494,10 @@ assert not bad, "a logarithm of a negative number"
         "graph has run.",
         [
             helps(
-                "torch.where(condition, a, b) where both sides are cheap, have one shape and only "
-                "compute: both are computed, and one that divides by 0 makes NaN gradients even "
-                "where it is not chosen.",
+                "torch.where(condition, a, b) where both sides are cheap, have one shape and dtype "
+                "(of two dtypes, the result has the one that holds both) and only compute: both "
+                "are computed, and one that divides by 0 makes NaN gradients even where it is not "
+                "chosen.",
                 _BRANCH,
                 """
 @torch.compile(backend="eager")
@@ -845,18 +855,22 @@ result = f(torch.ones(3))
         "trace that wrapper.",
         [
             helps(
-                "Compile `optimizer.step` before the scheduler is made, and call what "
-                "torch.compile gave.",
+                "Before the scheduler is made, put the compiled step in the place of the plain "
+                "one, optimizer.step = types.MethodType(torch.compile(type(optimizer).step), "
+                "optimizer), and call optimizer.step() outside of compiled functions: the "
+                "scheduler, which counts its calls, warns of nothing then.",
                 _SCHEDULER,
                 """
+import types
 weight = torch.nn.Parameter(torch.ones(3))
 optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1))
-step = torch.compile(optimizer.step, backend="eager")
+compiled = torch.compile(type(optimizer).step, backend="eager")
+optimizer.step = types.MethodType(compiled, optimizer)
 scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
 
 for _ in range(3):
     weight.grad = torch.ones(3)
-    step()
+    optimizer.step()
     scheduler.step()
 result = weight.detach()
 """,
@@ -1055,6 +1069,27 @@ result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
         reason=r"op returned non-Tensor",
         where=r"\n> .*\bmath\.\w+\(",
         names=r"\n> .*?\b(?P<name>math\.\w+)\(",
+    ),
+    row(
+        "text of a number",
+        "A text is made of a number that changes from call to call, which is no part of a graph.",
+        [
+            helps(
+                "Make the text outside of the compiled function, before it or after it.",
+                _FORMAT,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    y = x + 1
+    return y * 2
+
+result = [(f(torch.ones(3)), f"step {count}")[0] for count in (2, 3)]
+""",
+            )
+        ],
+        ids=("GB0021", "GB0088"),
+        reason=r"^BUILD_STRING type error|^Observed exception$",
+        where=r"^BUILD_STRING|\n> .*([\"']\s*%\s*[\w(]|[\"']\.format\()",
     ),
     row(
         "seed",

@@ -7,6 +7,96 @@ dimension, `{before}` a value.
 
 from depyf.advice import helps, row
 
+_PARITY = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    if count % 2 == 0:
+        return x * 2
+    return x + count
+
+result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+"""
+_PARITY_OF_COUNTER = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if (1 + self.calls) % 2 == 0:
+            return x * 2
+        return x + 1
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(4)]
+"""
+_TABLE = """
+table = [0.5, 1.0, 1.5, 2.0]
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, index):
+    return x * table[index]
+
+result = [f(torch.ones(3), index) for index in (1, 2, 3)]
+"""
+_ROW_AT = """
+@torch.compile(backend="eager")
+def f(x, at):
+    return x[at] * 2
+
+result = [f(torch.arange(12.0).view(3, 4), torch.tensor(at)) for at in (0, 1, 2)]
+"""
+_DROPOUT = """
+@torch.compile(backend="aot_eager")
+def f(x, p):
+    return torch.nn.functional.dropout(x, p)
+
+result = []
+for p in (0.25, 0.5, 0.75):
+    y = f(torch.ones(8), p)
+    result.append(((y == 0) | (y == 1 / (1 - p))).all())
+"""
+_DIMENSION = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, dimension):
+    return x.cumsum(dimension)
+
+x = torch.arange(8.0).reshape(2, 2, 2)
+result = [f(x, dimension) for dimension in (0, 1, 2)]
+"""
+_LENGTH_OF = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    seen.append(x.sum())
+    return x * len(seen)
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+_END_OF = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    if len(seen) > 2:
+        x = x - seen[-1]
+    seen.append(x.mean())
+    return x * 2
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+_ALL_OF = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    seen.append(x.sum())
+    return x + sum(seen)
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _SIZE = """
 @torch.compile(backend="eager")
 def f(x):
@@ -166,6 +256,22 @@ def f(batch):
     return y + batch["bias"] if "bias" in batch else y
 
 result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3)})]
+"""
+_ADDED = """
+class Settings:
+    def __init__(self):
+        self.scale = 2
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, settings):
+    if hasattr(settings, "offset"):
+        x = x + settings.offset - settings.offset
+    return x * settings.scale
+
+settings = Settings()
+result = [f(torch.ones(3), settings)]
+settings.offset = 2
+result.append(f(torch.ones(3), settings))
 """
 _TYPE = """
 @torch.compile(backend="eager", dynamic=True)
@@ -493,7 +599,8 @@ for size in (4, 5, 6):
                 "torch._dynamo.mark_dynamic({name}, {index})",
             ),
             helps(
-                "torch.compile(..., dynamic=True) compiles once for all sizes of all inputs.",
+                "torch.compile(..., dynamic=True) compiles once for all sizes from 2 on of all "
+                "inputs.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -756,6 +863,89 @@ result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
         ],
     ),
     row(
+        "number condition",
+        "",
+        [
+            helps(
+                "The code decides on the number, so each side is a compile, with dynamic=True, "
+                "too, and that is normal. To spare one, decide before the call, and pass the "
+                "outcome as a tensor: torch.where(outcome, a, b) computes both sides.",
+                _PARITY,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count, even):
+    return torch.where(even, x * 2, x + count)
+
+result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2, 3, 4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "integer of an operator",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: an operator or a function needs {name} as a constant "
+                "(a dimension, a number of groups, a key). One compile for each value is normal; "
+                "of a dimension, a copy that has it in front spares it: x.movedim({name}, 0).clone("
+                "memory_format=torch.contiguous_format) before the call.",
+                _DIMENSION,
+                _DIMENSION.replace("f(x, dimension):", "f(x):")
+                .replace("x.cumsum(dimension)", "x.cumsum(0)")
+                .replace(
+                    "f(x, dimension) for",
+                    "f(x.movedim(dimension, 0).clone(memory_format=torch.contiguous_format))"
+                    ".movedim(0, dimension) for",
+                ),
+            )
+        ],
+    ),
+    row(
+        "tensor as an index",
+        "",
+        [
+            helps(
+                "torch makes a constant of a tensor without dimensions that is an index by itself: "
+                "index_select(0, {name}.reshape(1)).squeeze(0) in place of [{name}] takes any.",
+                _ROW_AT,
+                _ROW_AT.replace("x[at]", "x.index_select(0, at.reshape(1)).squeeze(0)"),
+            ),
+        ],
+    ),
+    row(
+        "float of dropout",
+        "",
+        [
+            helps(
+                "dropout takes {name} as a constant, with dynamic=True, too: one compile for each "
+                "is normal. Where it takes many values, compute it with a tensor p, "
+                "torch.where(torch.rand_like(x) < p, 0.0, x / (1 - p)), in training alone: it "
+                "draws other random numbers than dropout.",
+                _DROPOUT,
+                _DROPOUT.replace(
+                    "torch.nn.functional.dropout(x, p)",
+                    "torch.where(torch.rand_like(x) < p, 0.0, x / (1 - p))",
+                ).replace("f(torch.ones(8), p)", "f(torch.ones(8), torch.tensor(p))"),
+            ),
+        ],
+    ),
+    row(
+        "number that is picked",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code picks an element of a container of Python "
+                "numbers with {name}, so each is a compile. Make the container a tensor, pass "
+                "torch.tensor({name}), and pick with torch.take(container, {name}).",
+                _TABLE,
+                _TABLE.replace("[0.5, 1.0, 1.5, 2.0]", "torch.tensor([0.5, 1.0, 1.5, 2.0])")
+                .replace("table[index]", "torch.take(table, index)")
+                .replace("f(torch.ones(3), index)", "f(torch.ones(3), torch.tensor(index))"),
+            ),
+        ],
+    ),
+    row(
         "stride",
         "",
         [
@@ -923,6 +1113,18 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
         ],
     ),
     row(
+        "attribute that is added",
+        "",
+        [
+            helps(
+                "Give each object all of its attributes before the first call, in __init__: one "
+                "that is added later makes another compile.",
+                _ADDED,
+                _ADDED.replace("        self.scale = 2", "        self.scale = self.offset = 2"),
+            )
+        ],
+    ),
+    row(
         "key at a place",
         "",
         [
@@ -1082,6 +1284,81 @@ for _ in range(4):
     total = f(torch.ones(3))
     history.append(total)
     result.append(total)
+""",
+            )
+        ],
+    ),
+    row(
+        "length of a list",
+        "",
+        [
+            helps(
+                "Each length is a compile, wherever the list grows: pass len({name}) as an "
+                "argument of a function compiled with dynamic=True, and append outside of it. "
+                "Where Python decides on the length, decide before the call.",
+                _LENGTH_OF,
+                """
+seen = []
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    return x * count, x.sum()
+
+result = []
+for _ in range(4):
+    y, total = f(torch.ones(3), len(seen) + 1)
+    seen.append(total)
+    result.append(y)
+""",
+            )
+        ],
+    ),
+    row(
+        "end of a list",
+        "",
+        [
+            helps(
+                "Each length is a compile, wherever the list grows. Its end alone is read: pass "
+                "that, as {name}[-1], as an argument, and append outside of the compiled function; "
+                "what is decided on the length, decide before the call.",
+                _END_OF,
+                """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x, last):
+    x = x - last
+    return x * 2, x.mean()
+
+result = []
+for _ in range(4):
+    last = seen[-1] if len(seen) > 2 else torch.zeros(())
+    y, mean = f(torch.ones(3), last)
+    seen.append(mean)
+    result.append(y)
+""",
+            )
+        ],
+    ),
+    row(
+        "growing list that is read",
+        "",
+        [
+            helps(
+                "The function reads all of a list that grows, so appending elsewhere does not "
+                "help: make one tensor for the most elements before the first call, write each "
+                "into it at a place that is a tensor (index_copy_), and compute with that tensor, "
+                "with a mask where zeros would count.",
+                _ALL_OF,
+                """
+seen = torch.zeros(8)
+
+@torch.compile(backend="eager")
+def f(x, at):
+    seen.index_copy_(0, at, x.sum().reshape(1))
+    return x + seen.sum()
+
+result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
 """,
             )
         ],
@@ -1259,6 +1536,29 @@ result = [model(torch.ones(3)) for _ in range(4)]
                     '@torch.compile(backend="eager")\ndef f(x):\n    for layer in layers:\n'
                     "        x = layer(x)\n    return x\n\nresult = f(torch.ones(3))",
                 ),
+            ),
+        ],
+    ),
+    row(
+        "counter that decides",
+        "",
+        [
+            helps(
+                "Python needs the value of {name} (a branch, a range, an element of a list), so "
+                "neither a tensor nor dynamic=True helps: count and decide outside of the compiled "
+                "function, and pass the outcome, as a tensor for torch.where or, with a compile "
+                "for each, as True or False.",
+                _PARITY_OF_COUNTER,
+                """
+class Model(torch.nn.Module):
+    def forward(self, x, even):
+        return torch.where(even, x * 2, x + 1)
+
+model = torch.compile(Model(), backend="eager")
+result = []
+for calls in range(1, 5):
+    result.append(model(torch.ones(3), torch.tensor((1 + calls) % 2 == 0)))
+""",
             ),
         ],
     ),

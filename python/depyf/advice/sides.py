@@ -55,6 +55,82 @@ def are_plain(function: Any, *sides: ast.expr) -> bool:
     return all(_is_plain(one) and _names(one) & tensors for one in sides)
 
 
+#: operators that make floats of integers, or keep a dtype of floats
+_OF_FLOATS = frozenset(
+    "sin cos tanh sigmoid erf exp log sqrt sum mean amax amin norm view reshape flatten squeeze "
+    "unsqueeze transpose permute contiguous expand softmax".split()
+)
+
+
+def have_one_dtype(function: Any, is_float: bool, *sides: ast.expr) -> bool:
+    """Whether the sides have the same dtype for certain, as far as the text of a function tells.
+
+    Args:
+        function: the tree of the function around the sides.
+        is_float: whether all tensors that come from outside have one dtype, of floats.
+        sides: expressions of the same place, plain ones.
+    """
+    made_of = [_dtypes(function, one) for one in sides]
+    if is_float:
+        outer = {name for name in bound(function) if not list(_assigned_to(function, name))}
+        for names in made_of:
+            from_outside = {one for one in names if one in outer or "." in one}
+            names -= from_outside | {"float"}
+            names |= {"float"} if from_outside else set()
+    return all(one and one == made_of[0] for one in made_of)
+
+
+def _dtypes(function: Any, node: ast.AST) -> Set[str]:
+    """What decides an expression's dtype: names whose values have a dtype of their own, and "float"
+    for what makes floats of integers.
+    """
+    if isinstance(node, ast.Constant):
+        return {"float"} if isinstance(node.value, float) else set()
+    if isinstance(node, ast.Attribute):
+        return {"." + node.attr}
+    if isinstance(node, ast.Name):
+        return _dtypes_of_name(function, node.id)
+    if isinstance(node, ast.UnaryOp):
+        return _dtypes(function, node.operand)
+    if isinstance(node, ast.BinOp):
+        divided = {"float"} if isinstance(node.op, ast.Div) else set()
+        return _dtypes(function, node.left) | _dtypes(function, node.right) | divided
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        found = {"float"} if node.func.attr in _OF_FLOATS else set()
+        for one in [node.func.value] + list(node.args):
+            found |= _dtypes(function, one)
+        return found
+    return set()
+
+
+def _dtypes_of_name(function: Any, name: str) -> Set[str]:
+    """Those of what the function assigns to a name once, of names that it assigns nothing to; else
+    the name itself.
+    """
+    if name in _MODULES:
+        return set()
+    made = list(_assigned_to(function, name))
+    if len(made) == 1 and _keeps_dtype(made[0]):
+        used = _names(made[0]) - set(_MODULES)
+        if not any(True for one in used for _ in _assigned_to(function, one)):
+            return _dtypes(function, made[0])
+    return {name}
+
+
+def _keeps_dtype(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Name, ast.Constant)):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, (ast.USub, ast.UAdd)) and _keeps_dtype(node.operand)
+    if isinstance(node, ast.BinOp):
+        known = isinstance(node.op, _OPERATORS + (ast.Div, ast.MatMult, ast.Pow))
+        return known and _keeps_dtype(node.left) and _keeps_dtype(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.keywords:
+        known = node.func.attr in _ELEMENTWISE or node.func.attr in _OF_FLOATS
+        return known and all(map(_keeps_dtype, [node.func.value] + list(node.args)))
+    return False
+
+
 def _is_plain(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return True

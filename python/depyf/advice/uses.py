@@ -76,6 +76,109 @@ def sized_at(file: str, line: int) -> int:
     return _decided(tree, function, _assigned(statement), line, _sizes, deep=True)
 
 
+def needed_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that needs the value of a name: as `decided_at`."""
+    return _needed_at(file, line, name, _python_needs)
+
+
+def ranged_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that has a range of that length; 0 as above."""
+    return _needed_at(file, line, name, _ranges)
+
+
+def tested_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that decides on a name: a branch, a loop, an
+    assertion; 0 as above.
+    """
+    return _needed_at(file, line, name, _tests_of)
+
+
+#: methods by which a list, deque or set grows
+_GROWS = frozenset("append appendleft extend extendleft insert add".split())
+
+
+def container_uses(file: str, line: int, name: str) -> Set[str]:
+    """What the function around a line does with a container: "grows", "length" (and nothing else
+    of it), "end" (of elements those that are counted from the end), "all" (anything else).
+
+    Args:
+        file, line: of the program, a line of the function.
+        name: as a guard names it, such as `self.seen`.
+    Returns:
+        None of them where its source is not there, or names it otherwise.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    if function is None:
+        return set()
+    parents = {one: node for node in ast.walk(function) for one in ast.iter_child_nodes(node)}
+    names = _named(function, name)
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Name, ast.Attribute)) and _path(node) in names:
+            if isinstance(node.ctx, ast.Load):
+                found.add(_use_of(node, parents))
+    return found
+
+
+def _use_of(node: Any, parents: Any) -> str:
+    parent = parents.get(node)
+    if isinstance(parent, ast.Attribute):
+        called = isinstance(parents.get(parent), ast.Call) and parents[parent].func is parent
+        return "grows" if called and parent.attr in _GROWS else "all"
+    if isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "len":
+        return "length"
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        index: Any = parent.slice
+        if type(index).__name__ == "Index":  # up to CPython 3.8
+            index = index.value
+        return "end" if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
+    asked = isinstance(parent, (ast.If, ast.While, ast.IfExp)) and parent.test is node
+    negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+    return "length" if asked or negated else "all"
+
+
+def picks_number(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line picks, with a name, an element of a container that the
+    file writes as one of numbers.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    names = _named(function, name) if function is not None else set()
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Subscript) and names & _names(node.slice):
+            made = list(_made(tree, node.value))
+            if made and all(_is_of_numbers(one) for one in made):
+                return True
+    return False
+
+
+def _is_of_numbers(node: ast.AST) -> bool:
+    kept = node.elts if isinstance(node, (ast.List, ast.Tuple)) else getattr(node, "values", ())
+    return bool(kept) and all(
+        isinstance(one, ast.Constant) and isinstance(one.value, (int, float))
+        for one in (each.operand if isinstance(each, ast.UnaryOp) else each for each in kept)
+    )
+
+
+def _named(function: Any, name: str) -> Set[str]:
+    """How a function names what a guard names: an attribute, by its own name."""
+    last = name.rpartition(".")[2]
+    ends = "." + last if "." in name else ""
+    return {one for one in _names(function) if one == name or ends and one.endswith(ends)}
+
+
+def _needed_at(file: str, line: int, name: str, needs: "_Needs") -> int:
+    tree = parsed(file) if file and line else None
+    if tree is None or not hasattr(ast.parse("1").body[0], "end_lineno"):
+        return 0
+    function = _around(tree, line)
+    names = _named(function, name) if function is not None else set()
+    if function is None or not names:
+        return 0
+    return _decided(tree, function, names, function.lineno, needs, deep=True, whole=True)
+
+
 def given_names(file: str, line: int) -> Set[str]:
     """The names, and paths of attributes, that the calls of a line are given."""
     tree = parsed(file) if file and line else None
@@ -187,6 +290,16 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             yield index
 
 
+def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The lengths of ranges."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+        yield from node.args
+
+
+def _tests_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    yield from _tests(node)
+
+
 def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The expressions on the size of which a node decides."""
     for test in _tests(node):
@@ -229,16 +342,20 @@ def _is_container(tree: ast.Module, node: ast.AST) -> bool:
     """Whether a value is a list, tuple or dict by how it is written, or by what the file assigns to
     its name.
     """
-    if not isinstance(node, (ast.Name, ast.Attribute)):
-        return isinstance(node, _CONTAINERS)
-    name = node.id if isinstance(node, ast.Name) else node.attr
-    made = [
-        one.value
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Assign)
-        and any(name == getattr(to, "id", getattr(to, "attr", "")) for to in one.targets)
-    ]
+    made = list(_made(tree, node))
     return bool(made) and all(isinstance(one, _CONTAINERS) for one in made)
+
+
+def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
+    """What a value is: itself, or what the file assigns to its name."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        yield node
+        return
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Assign):
+            if any(name == getattr(to, "id", getattr(to, "attr", "")) for to in one.targets):
+                yield one.value
 
 
 def _makes_number(test: ast.AST) -> bool:
@@ -290,9 +407,18 @@ def _is_identity(test: ast.AST) -> bool:
 
 
 def _decided(
-    tree: ast.Module, function: Any, names: Set[str], after: int, needs: _Needs, deep: bool
+    tree: ast.Module,
+    function: Any,
+    names: Set[str],
+    after: int,
+    needs: _Needs,
+    deep: bool,
+    whole: bool = False,
 ) -> int:
-    """The first line below line `after` in a function that needs the value of a name."""
+    """The first line below line `after` in a function that needs the value of a name.
+
+    With `whole`, what is computed from other names, too, is another value.
+    """
     names = set(names)
     nodes: List[Any] = [
         one
@@ -304,7 +430,10 @@ def _decided(
             if not _is_identity(test) and names & _names(test):
                 return int(test.lineno)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
-            if names & _names(node.value):
+            used = _names(node.value)
+            if whole:  # `self` of `self.count` is no other name
+                used = {one for one in used if not any(it.startswith(one + ".") for it in used)}
+            if (bool(used) and used <= names) if whole else names & used:
                 names |= _assigned(node)
         elif deep and isinstance(node, ast.Call):
             found = _decided_in_call(tree, node, names, needs)

@@ -231,6 +231,10 @@ class Node:
             words.place_reason(reason, self._stacks_of(reason["tried"]))
             whole = str((self.function or {}).get("source") or "")
             _fill_after(reason, self.entry, whole, self.breaks)
+            small = reason["row"] == "size" and self._tried(reason["tried"])
+            beside = _small_beside(small, self.entry) if small else None
+            if beside is not None:
+                words.describe_small(reason, *beside)
             if reason["kind"] == "global state":
                 self._compare_states(reason)
             if words.in_library(self.place[0]) and words.is_handed_on(reason["name"]):
@@ -342,7 +346,8 @@ class Node:
         """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
         functions of the reader's own.
         """
-        return words.users_line(self.stack) if words.in_library(self.place[0]) else ("", 0, "")
+        is_library = words.in_library(self.place[0])  # of a wrapper, the place is the reader's line
+        return words.users_line(self.stack) if is_library else ("", 0, "")
 
     @property
     def resumes_at(self) -> int:
@@ -354,11 +359,16 @@ class Node:
 
     @property
     def place(self) -> Tuple[str, int]:
-        """File and line of the function."""
+        """File and line of the function; of torch's wrapper around a module of a library, the
+        reader's line that calls it.
+        """
         if self.function is None:
             metrics = self.entry.get("metrics") or {}
-            return str(metrics.get("co_filename") or ""), int(metrics.get("co_firstlineno") or 0)
-        return self.function.get("filename") or "", int(self.function.get("firstlineno") or 0)
+            file, line = str(metrics.get("co_filename") or ""), metrics.get("co_firstlineno")
+        else:
+            file, line = self.function.get("filename") or "", self.function.get("firstlineno")
+        called = words.users_line(self.stack) if _WRAPPERS.search(file) else ("", 0, "")
+        return called[:2] if called[1] else (file, int(line or 0))
 
     @property
     def is_empty(self) -> bool:
@@ -377,7 +387,31 @@ class Node:
         return count if isinstance(count, int) else None
 
 
+#: where torch keeps the function that it compiles in place of a library's module
+_WRAPPERS = re.compile(r"[/\\]torch[/\\]_dynamo[/\\]external_utils\.py$")
 _SIZES = re.compile(r"^check_tensor\((?P<name>[^,]+), .*?\bsize=\[(?P<sizes>[^\]]*)\]", re.DOTALL)
+
+
+def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
+    """(tensor, dimension) -> the size that the guards of a compile ask for."""
+    found = {}
+    for guard in entry.get("guards") or ():
+        match = _SIZES.match(words.short(str(guard.get("text") or "")))
+        if match is not None:
+            for index, size in enumerate(match.group("sizes").split(",")):
+                found[match.group("name"), index] = size.strip()
+    return found
+
+
+def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, str]]:
+    """(tensor, dimension, size) of one that had a size of 0 or 1 in the entry that was tried, and
+    has another in the one that was made: torch names only the first that differs.
+    """
+    now = _sizes(entry)
+    for (name, index), size in _sizes(tried).items():
+        if size in ("0", "1") and now.get((name, index), size) != size:
+            return name, index, size
+    return None
 
 
 def _has_size(reason: words.Said, entry: Document) -> bool:
@@ -442,7 +476,8 @@ def _fill_after(
         and re.match(r"^-?\d", reason["before"])
         and entry.get("guards")
     ):
-        words.describe_any(reason, breaks)  # the new entry asks for no value any more
+        guards = [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
+        words.describe_any(reason, breaks, guards, settings)  # it asks for no value any more
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence
 from depyf import advice, compiling
 from depyf.advice import breaks as break_rows
 from depyf.advice import recompiles as guard_rows
-from depyf.advice import uses
+from depyf.advice import conditions, uses
 from depyf.schema import Document
 from depyf.trace.guard_text import changed_state, part_in_words, state_of
 
@@ -418,6 +418,7 @@ _OBJ_ID = re.compile(
     r"^___check_obj_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<type>.*?)'>)?", re.DOTALL
 )
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
+_HASATTR = re.compile(r"^(?P<not>not )?hasattr\((?P<name>.*), (?P<key>'\w+')\)$", re.DOTALL)
 #: how torch tells that a dict has another number of keys than that
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
 _CONTAINS = re.compile(
@@ -431,6 +432,7 @@ _OPTIMIZER_STATE = re.compile(
     r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
 )
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
+_OF_SHAPE = re.compile(r"\.(size|stride|storage_offset)\(\)")
 _PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
 _STACK_PLACE = re.compile(
     r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
@@ -666,7 +668,7 @@ def _describe(found: Said, guard: str) -> None:
             found["before"],
             "" if found["before"] == "1" else "s",
         )
-        _advise(found, _length_row(found["source"]))
+        _advise(found, _length_row(found))
         return
     match = _KEYS.match(guard)
     if match is not None:
@@ -690,14 +692,19 @@ def _describe(found: Said, guard: str) -> None:
                 + ("not in `%s`, now is" if match.group("not") else "in `%s`, is not any more")
                 % (found["name"])
             )
-        _advise(found, "keys")
+        of_object = found["name"].endswith(".__dict__") and match is not None and match.group("not")
+        _advise(found, "attribute that is added" if of_object else "keys")
         return
     match = _EQUAL.match(guard)
-    if match is not None and ".size()" not in guard:
+    computed = match is not None and conditions.is_computed(match.group("name"))
+    if match is not None and ".size()" not in guard and not computed:
         name = match.group("name").strip()
         found.update(kind="value", name=name, before=match.group("before"))
         found["words"] = "`%s` was %s, is another value" % (name, found["before"])
         is_global = "G['%s']" % name in found["raw"]
+        if name.endswith(".item()"):
+            _advise(found, "tensor as an index", name=_argument(name[: -len(".item()")]))
+            return
         at = _KEY_AT.match(name)
         if at is not None:
             _advise(found, "key at a place", name=_argument(at.group("name")))
@@ -715,9 +722,23 @@ def _describe(found: Said, guard: str) -> None:
         )
         _advise(found, "none")
         return
-    if _RANGE.search(guard):
+    match = _HASATTR.match(guard)
+    if match is not None:
+        found.update(kind="value", name=match.group("name"))
+        now = "now has it" if match.group("not") else "has it no more"
+        found["words"] = "`%s` had %s attribute %s, %s" % (
+            found["name"],
+            "no" if match.group("not") else "the",
+            match.group("key"),
+            now,
+        )
+        if match.group("not"):
+            _advise(found, "attribute that is added")
+        return
+    if _RANGE.search(guard) or computed:
         found.update(kind="shape condition", name="")
-        what = "number" if _KEPT.search(guard) else "shape"
+        of_shape = bool(_OF_SHAPE.search(guard)) and not _KEPT.search(guard)
+        what = "shape" if of_shape else "number"
         found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
         if "# duck sizing added this equality" in found["raw"]:
             found["words"] = (
@@ -730,7 +751,7 @@ def _describe(found: Said, guard: str) -> None:
         if low is not None:
             _advise(found, "size from 2", **low.groupdict())
         else:
-            _advise(found, "shape condition")
+            _advise(found, "shape condition" if of_shape else "number condition")
         return
     found["words"] = "the guard `%s` does not hold any more" % guard
 
@@ -757,14 +778,29 @@ def _advise(found: Said, key: str, **names: str) -> None:
     names = dict({"name": _argument(found["name"]), "before": found["before"]}, **names)
     if not _is_programs(names["name"], found["parameters"]):
         names["name"] = ""  # advice that needs the name is not given
-    if names["name"] and names["name"].isidentifier():
+    if names["name"] and names["name"].isidentifier() and "variable" not in names:
         names["variable"] = names["name"]
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
     # a symbolic number on which the program decides is a constant again
-    decides = bool(_DECIDES.match(found["source"])) or _picks(found)
+    decides = _decides(found)
+    if decides and key in _COUNTED:
+        row = guard_rows.BY_KEY[_COUNTED[key]]
     names["setting"] = setting.group() if setting and not decides else ""
     given = _advice(row, names)
-    found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+    found.update(
+        row=row.key, help=[text for text, _ in given], patches=[patch for _, patch in given]
+    )
+
+
+#: rows of what a tensor could be in place of, where Python does not need the number
+_COUNTED = {"counter": "counter that decides"}
+
+
+def _decides(found: Said) -> bool:
+    """Whether Python needs the value that a guard asks for, as a branch does."""
+    if _DECIDES.match(found["source"]) or _picks(found):
+        return True
+    return bool(uses.needed_at(found["file"], found["line"], found["name"]))
 
 
 _DECIDES = re.compile(r"(if|elif|while|assert|for)\b|return .*\bif\b")
@@ -844,13 +880,32 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
     if row is None:
         return
     found["words"] += "; the compile for it is again for it alone"
-    if row == "integer used as a constant" and _picks(found):
-        row = "integer that picks"
+    if row == "integer used as a constant":
+        row = _constant_row(found)
+    elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
+        row = "float of dropout"
     if _STATIC.search(source.partition("def ")[0]):
         row = "given dynamic=False"
     elif isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
         row = "not dynamic"
     _advise(found, row)
+
+
+_DROPOUT = re.compile(r"\b(\w+_)?dropout\w*\(", re.IGNORECASE)
+
+
+def _constant_row(found: Said) -> str:
+    """The row of an integer that is a constant in each compile, by what the program does with it:
+    a function, a loop, a branch, an operator.
+    """
+    at = found["file"], found["line"], found["name"]
+    if _picks(found):
+        return "number that is picked" if uses.picks_number(*at) else "integer that picks"
+    if uses.ranged_at(*at) or re.search(r"\bfor\b.*\brange\(", found["source"]):
+        return "integer used as a constant"
+    if uses.tested_at(*at) or _DECIDES.match(found["source"]):
+        return "number condition"
+    return "integer of an operator"
 
 
 def _picks(found: Said) -> bool:
@@ -859,20 +914,43 @@ def _picks(found: Said) -> bool:
     return bool(re.search(index, found["source"]) or _PICKS.search(found["file"]))
 
 
-def describe_any(found: Said, breaks: Sequence[Said] = ()) -> None:
-    """Says that the compile for another number takes any.
+def describe_any(
+    found: Said,
+    breaks: Sequence[Said] = (),
+    guards: Sequence[str] = (),
+    settings: Any = None,
+) -> None:
+    """Says that the compile for another number takes any, or any of which a condition holds.
 
     Args:
         found: the reason.
         breaks: those of that compile, as `of_break` has them.
+        guards: its guards.
+        settings: those of the compile, where torch told them.
     """
+    name, before = found["name"], found["before"]
+    known = [one for one in guards if conditions.holds(one, name, before) is False]
     found["words"] = found["words"].replace(
-        "is another value", "is another number; from here on any number fits"
+        "is another value",
+        "is one of which `%s` holds" % known[0]
+        if known
+        else "is another number; from here on any number fits",
     )
+    given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
+    if known or given:
+        # with dynamic=True, too, the first number has a compile of its own
+        _advise(found, "number condition")
+        return
     if found["row"] == "counter":
         _advise(found, "integer attribute")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         _advise(found, "integer in a function")
+
+
+def describe_small(found: Said, name: str, index: int, before: str) -> None:
+    """Says that another size was 0 or 1, too, which torch compiles apart whatever is dynamic."""
+    found["words"] += "; `%s.size(%d)`, which was %s, is another, too" % (name, index, before)
+    _advise(found, "size 0 or 1", name=_argument(name), variable="", index=str(index))
 
 
 def describe_value_of_type(found: Said, after: str) -> None:
@@ -892,12 +970,20 @@ def describe_value_of_type(found: Said, after: str) -> None:
     _advise(found, type_row(before, after))
 
 
-def _length_row(source: str) -> str:
-    """The row of a changed length, by the source line that asked for it."""
-    if re.search(r"\bfor\b.*\bin\b", source):
-        return "length"
+def _length_row(found: Said) -> str:
+    """The row of a changed length, by what the function does with the container, and by the source
+    line that asked for it.
+    """
+    source = found["source"]
+    used = uses.container_uses(found["file"], found["line"], found["name"])
+    if used and used <= {"grows", "length", "end"} and used != {"grows"}:
+        return "end of a list" if "end" in used else "length of a list"
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
         return "growing dict"
+    if "grows" in used:
+        return "growing list that is read" if "all" in used else "growing list"
+    if re.search(r"\bfor\b.*\bin\b", source):
+        return "length"
     grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
     return "growing list" if grows else "other length"
 

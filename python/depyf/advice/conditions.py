@@ -1,0 +1,93 @@
+"""Conditions on numbers, as the guards of a compile state them: which expressions they are of, and
+whether a number fulfils them. Nothing of them is run: they are read as arithmetic.
+"""
+
+import ast
+import re
+from typing import Any, Callable, Dict, Optional
+
+from depyf import compiling
+
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
+_OPERATOR = re.compile(r"//|[%*/]|\s[-+]\s|^-\w|\(-\w|\b(Mod|PythonMod|FloorDiv|Max|Min)\(")
+_MOST = 2**62  # numbers of a guard are of 64 bits
+
+
+def is_computed(name: str) -> bool:
+    """Whether what a guard asks for is computed from a value, as `(n % 3)` is."""
+    return bool(_OPERATOR.search(_TEXT.sub("", name)))
+
+
+def holds(condition: str, name: str, value: str) -> Optional[bool]:
+    """Whether a condition of a guard holds where a name has a value; None where the condition asks
+    for anything else, too.
+
+    Args:
+        condition: such as "(n % 3) == 0".
+        name: such as "n" or "s.n".
+        value: a number as text.
+    """
+    text, count = re.subn(r"(?<![\w.\]])%s(?![\w.\[])" % re.escape(name), "(%s)" % value, condition)
+    if not count:
+        return None
+    try:
+        found = _value(compiling.places_of(text.strip()).body[0])
+    except (ArithmeticError, IndexError, SyntaxError, TypeError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, bool) else None
+
+
+_COMPUTE: Dict[Any, Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Mod: lambda a, b: a % b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Div: lambda a, b: a / b,
+}
+_COMPARE: Dict[Any, Callable[[Any, Any], bool]] = {
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+#: sympy's functions of two numbers
+_CALLS: Dict[str, Callable[[Any, Any], Any]] = {
+    "Mod": _COMPUTE[ast.Mod],
+    "PythonMod": _COMPUTE[ast.Mod],
+    "FloorDiv": _COMPUTE[ast.FloorDiv],
+    "Max": max,
+    "Min": min,
+    "Eq": _COMPARE[ast.Eq],
+    "Ne": _COMPARE[ast.NotEq],
+}
+
+
+def _value(node: Any) -> Any:
+    """The value of an expression of numbers; ValueError for all else."""
+    if isinstance(node, ast.Expr):
+        return _value(node.value)
+    if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return not _value(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTE:
+        found = _COMPUTE[type(node.op)](_value(node.left), _value(node.right))
+        if abs(found) < _MOST:
+            return found
+    if isinstance(node, ast.BoolOp):
+        # all of them: one that is not known leaves the whole unknown
+        found = [bool(_value(one)) for one in node.values]
+        return all(found) if isinstance(node.op, ast.And) else any(found)
+    if isinstance(node, ast.Compare) and all(type(one) in _COMPARE for one in node.ops):
+        given = [_value(one) for one in [node.left] + node.comparators]
+        pairs = zip(node.ops, given, given[1:])
+        return all(_COMPARE[type(op)](left, right) for op, left, right in pairs)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+        if node.func.id in _CALLS and not node.keywords:
+            return _CALLS[node.func.id](*map(_value, node.args))
+    raise ValueError("not a number")

@@ -1,0 +1,44 @@
+"""Conditions of guards are read as arithmetic, and nothing of them is run."""
+
+import pytest
+
+from depyf.advice import conditions
+
+
+@pytest.mark.parametrize(
+    "condition, name, value, wanted",
+    [
+        ("(n % 3) == 0", "n", "2", False),
+        ("((2 + s.n) % 2) != 0", "s.n", "1", True),
+        ("0 <= n", "n", "0", True),
+        ("2 <= n and n <= 4", "n", "5", False),
+        ("not (n == 1)", "n", "1", False),
+        ("Ne(PythonMod(n, 2), 1)", "n", "3", False),
+        ("n // 0 == 1", "n", "2", None),
+        ("n <= x.size()[0]", "n", "2", None),  # asks for something else, too
+        ("m == 2", "n", "2", None),
+        ("sn == 2 and s.n2 == 2", "n", "2", None),
+        ("n * 2 ** 99999999 == 0", "n", "2", None),
+        ("exit(n) == 2", "n", "2", None),
+        ("n ==", "n", "2", None),
+    ],
+)
+def test_a_condition_is_read_where_it_asks_for_one_number(condition, name, value, wanted):
+    assert conditions.holds(condition, name, value) is wanted
+
+
+@pytest.mark.parametrize(
+    "name, computed",
+    [
+        ("(n % 3)", True),
+        ("8*n", True),
+        ("n - 1", True),
+        ("FloorDiv(n, 2)", True),
+        ("s.n", False),
+        ("d['a % b']", False),
+        ("x[-1]", False),
+        ("list(dict.keys(d))[0]", False),
+    ],
+)
+def test_what_is_computed_is_told_from_what_has_a_name(name, computed):
+    assert conditions.is_computed(name) == computed
