@@ -331,6 +331,7 @@ class Verifier {
   Pairs pairs_, dead_;
   bool tests_format_[2] = {false, false};  // StackProblems::tests_format, of the last unsound()
   bool locals_order_differs_ = false;      // of the last pair, whose code asks for its locals
+  bool unused_locals_differ_ = false;      // of the last pair
   std::set<std::string> ignored_;
 
   std::string path(CodeId id) const {
@@ -457,6 +458,8 @@ class Verifier {
     canon_.renamed.clear();
     canon_.orders_differ = canon_.nan_objects_differ = canon_.lines_differ = false;
     locals_order_differs_ = asks_for_locals(a_, cfg_a) && !same_order_of_locals(a_[x], b_[y]);
+    unused_locals_differ_ = !(root && options_.dynamo) && (has_unused_local(kA, x, cfg_a, y) ||
+                                                           has_unused_local(kB, y, cfg_b, x));
     const std::optional<Difference> first =
         exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
@@ -470,7 +473,8 @@ class Verifier {
         if (!problem.empty()) return refuse(problem);
       }
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
-      if (canon_.orders_differ || locals_order_differs_) out.kind = VerdictKind::Equivalent;
+      if (canon_.orders_differ || locals_order_differs_ || unused_locals_differ_)
+        out.kind = VerdictKind::Equivalent;
       add_left_out(out.detail);
       adopt(nested);
       return out;
@@ -521,6 +525,29 @@ class Verifier {
     if (canon_.nan_objects_differ) add(detail, kNans);
     if (canon_.lines_differ) add(detail, kLines);
     if (locals_order_differs_) add(detail, kLocals);
+    if (unused_locals_differ_) add(detail, kUnusedLocals);
+  }
+
+  /// Has the code a variable that the other has not and that none of its own instructions uses?
+  /// Code that the compiler removed names it (`if 0: b = 1`).
+  bool has_unused_local(Which side, CodeId id, const Cfg& cfg, CodeId other) {
+    const Which others = side == kA ? kB : kA;
+    const CodeObject& code = canon_.module(side)[id];
+    std::vector<bool> wanted(code.slots.size(), false);
+    for (std::size_t i = code.parameter_count(); i < wanted.size(); ++i)
+      wanted[i] = code.slots[i].kind == kLocal;
+    for (const Instr& instr : cfg.instrs)
+      if (arg_kind(instr.op) == ArgKind::Local && instr.arg < wanted.size())
+        wanted[instr.arg] = false;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!wanted[i]) continue;
+      const std::uint32_t name = canon_.str(side, code.slots[i].name);
+      const std::span<const Slot> slots = canon_.module(others)[other].slots;
+      if (std::none_of(slots.begin(), slots.end(),
+                       [&](const Slot& slot) { return canon_.str(others, slot.name) == name; }))
+        return true;
+    }
+    return false;
   }
 
   /// Do the variables that both have come in one order? That of a variable which code that the
@@ -762,6 +789,8 @@ class Verifier {
       "ignored: the line numbers that classes have in `__firstlineno__`";
   static constexpr std::string_view kLocals =
       "ignored: the order in which `locals()` has the variables";
+  static constexpr std::string_view kUnusedLocals =
+      "ignored: variables in `co_varnames` that only removed code names";
   static constexpr std::string_view kDeaths =
       "ignored: when values that no variable holds are freed";
 

@@ -424,3 +424,29 @@ def test_order_of_locals_is_said_to_be_left_out(version, tmp_path):
     )
     left_out = "the order in which `locals()` has the variables" in done.stderr
     assert left_out == (work(version, "run", tmp_path, {"order": done.stdout})["order"] != printed)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_variables_of_removed_code_are_said_to_be_left_out(version, tmp_path):
+    """`if 0: b = 1` is gone, but for the variable's name in the code object."""
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    text = (
+        "def f(a):\n    {}: b = 1\n    return a\n"
+        "print(f.__code__.co_varnames, f.__code__.co_nlocals)\n"
+    )
+    texts = {"removed": text.format("if 0"), "kept": text.format("if a")}
+    printed = work(version, "compile", tmp_path, texts)
+    for name in texts:
+        done = subprocess.run(
+            [command, "decompile", str(tmp_path / (name + ".pyc"))],
+            env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        left_out = "variables in `co_varnames` that only removed code names" in done.stderr
+        again = work(version, "run", tmp_path, {name: done.stdout})[name]
+        assert left_out == (again != printed[name])
+        assert left_out == (name == "removed" and version not in ("3.7", "3.8", "3.9"))
