@@ -457,9 +457,7 @@ class Verifier {
     Pairs nested;
     canon_.renamed.clear();
     canon_.orders_differ = canon_.nan_objects_differ = canon_.lines_differ = false;
-    locals_order_differs_ = asks_for_locals(a_, cfg_a) && !same_order_of_locals(a_[x], b_[y]);
-    unused_locals_differ_ = !(root && options_.dynamo) && (has_unused_local(kA, x, cfg_a, y) ||
-                                                           has_unused_local(kB, y, cfg_b, x));
+    look_at_variables(x, cfg_a, y, cfg_b, root);
     const std::optional<Difference> first =
         exact_difference(canon_, x, cfg_a, y, cfg_b, options_.compare_names, nested);
     if (!first) {
@@ -473,8 +471,7 @@ class Verifier {
         if (!problem.empty()) return refuse(problem);
       }
       out.kind = sequence ? VerdictKind::Identical : VerdictKind::Exact;
-      if (canon_.orders_differ || locals_order_differs_ || unused_locals_differ_)
-        out.kind = VerdictKind::Equivalent;
+      if (leaves_out()) out.kind = VerdictKind::Equivalent;
       add_left_out(out.detail);
       adopt(nested);
       return out;
@@ -526,6 +523,16 @@ class Verifier {
     if (canon_.lines_differ) add(detail, kLines);
     if (locals_order_differs_) add(detail, kLocals);
     if (unused_locals_differ_) add(detail, kUnusedLocals);
+  }
+
+  void look_at_variables(CodeId x, const Cfg& cfg_a, CodeId y, const Cfg& cfg_b, bool root) {
+    locals_order_differs_ = asks_for_locals(a_, cfg_a) && !same_order_of_locals(a_[x], b_[y]);
+    unused_locals_differ_ = !(root && options_.dynamo) && (has_unused_local(kA, x, cfg_a, y) ||
+                                                           has_unused_local(kB, y, cfg_b, x));
+  }
+
+  bool leaves_out() const {
+    return canon_.orders_differ || locals_order_differs_ || unused_locals_differ_;
   }
 
   /// Has the code a variable that the other has not and that none of its own instructions uses?
