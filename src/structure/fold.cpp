@@ -583,7 +583,7 @@ class Folder {
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
-      if (hands_over && !takes_from_before(b, length)) continue;
+      if (hands_over && !takes_from_before(yes.to, length)) continue;
       if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT) &&
           (!columns || is_part_of_string(b, length, p)))
         continue;
@@ -608,16 +608,12 @@ class Folder {
   }
 
   /// Does one of the last `length` operations take what the block did not compute?
-  bool takes_from_before(const Node& node, std::size_t length) {
-    const std::vector<ValueId>& body = node.body;
-    return std::any_of(
-        body.end() - static_cast<std::ptrdiff_t>(length), body.end(), [&](ValueId v) {
-          const std::span<ValueId> operands = s_.at(v).operands;
-          return std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
-            return operand &&
-                   std::find(body.begin(), body.end(), s_.resolve(operand)) == body.end();
-          });
-        });
+  bool takes_from_before(BlockId block, std::size_t length) {
+    return std::ranges::any_of(std::span(s_.nodes[block.index].body).last(length), [&](ValueId v) {
+      return std::ranges::any_of(s_.at(v).operands, [&](ValueId operand) {
+        return operand && s_.at(s_.resolve(operand)).block != block;
+      });
+    });
   }
 
   /// Does one of the last `length` operations put the value into a longer f-string?
