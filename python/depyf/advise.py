@@ -125,6 +125,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     rows = rows or ["nothing to advise"]
     if normal:
         rows += ["what needs no action:"] + normal
+    rows += _hinted(document, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
@@ -138,6 +139,25 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
     return "\n".join(rows)
+
+
+def _hinted(document: Document, links: bool) -> List[str]:
+    """The costliest breaks and failures for which there is no advice, with torch's own hints, word
+    for word.
+    """
+    from depyf.report import overview
+
+    rows: List[str] = []
+    for cause in overview.causes(overview.nodes_of([document])):
+        said = cause.get("break") or cause.get("failure")
+        if said and not said["help"] and said["hints"] and len(rows) < 3:
+            where = "%9.2f s  %s  " % (
+                cause["cost"],
+                place(said["file"] or "?", said["line"], links),
+            )
+            rows.append(where + _plain(said["why"]))
+            rows += [shown("%12s%s" % ("", " ".join(one.split()))) for one in said["hints"]]
+    return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
 
 
 def _normal(document: Document, links: bool) -> List[str]:
@@ -196,6 +216,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)
         return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
+    if said["row"] == "dynamic shape that decides" and len(said["help"]) > 1:
+        return said["help"][0 if _asks_for_none(file, uses.sized_at(file, line)) else 1], ""
     if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "print" and uses.in_autograd_function(file, line):
@@ -257,6 +279,16 @@ def _chooses_a_value(file: str, line: int) -> bool:
     if any(isinstance(one, ast.If) for one in nodes):
         return not _has_effects(file, line)
     return any(isinstance(one, ast.IfExp) for one in nodes)
+
+
+def _asks_for_none(file: str, line: int) -> bool:
+    """Whether a line asks whether there is anything at all."""
+    parsed = _parsed(file)
+    for node in ast.walk(parsed[1]) if parsed is not None else ():
+        if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
+            compared = [one for one in ast.walk(node.test) if isinstance(one, ast.Constant)]
+            return all(one.value == 0 for one in compared)
+    return True
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -280,6 +280,31 @@ def test_the_learning_rate_becomes_a_tensor_where_the_optimizer_is_made(tmp_path
     assert change.patch.splitlines()[0] == "--- a" + str(program)
 
 
+def test_where_there_is_no_advice_torchs_own_hints_are_told(tmp_path):
+    met = {"reason": "odd", "explanation": "An odd thing.", "hints": ["Do it otherwise."]}
+    met["location"] = "/a/b.py:7"
+    entry = compiled("/a/b.py", 1, 1.0, breaks=[met, dict(met, reason="other", hints=[])])
+    assert advise.changes(run_of([entry])) == []
+    lines = advise.text(run_of([entry])).splitlines()
+    at = lines.index("torch's own hints, where there is no advice that was tested:")
+    assert lines[at + 1].endswith("/a/b.py:7  An odd thing.")
+    assert lines[at + 2].strip() == "Do it otherwise."
+
+
+@pytest.mark.parametrize("asked, index", [("len(kept) == 0", 0), ("len(kept) > 2", 1)])
+def test_what_decides_on_how_many_there_are_is_no_question_whether_there_is_any(
+    tmp_path, asked, index
+):
+    program = tmp_path / "kept.py"
+    program.write_text(
+        "def f(x, mask):\n    kept = x[mask]\n    if %s:\n        return x\n" % asked
+    )
+    met = {"reason": "Dynamic shape operator", "location": "%s:2" % program}
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.row == "dynamic shape that decides"
+    assert change.advice == breaks.BY_KEY[change.row].help[index].text
+
+
 def test_what_needs_no_action_is_told_as_such():
     text = advise.text(run_of([again("/a/b.py", 1, 9.0, SMALL)]))
     assert text.startswith(

@@ -502,6 +502,72 @@ def test_a_scheduler_does_not_warn_of_a_step_that_was_compiled_as_advised(recwar
     assert not [one for one in recwarn if "lr_scheduler" in str(one.message)]
 
 
+BESIDE = """
+class Config:
+    def __init__(self, scale, steps):
+        self.scale, self.steps = scale, steps
+
+@torch.compile(backend="eager")
+def f(x, config):
+    for _ in range(config.steps):
+        x = x * config.scale + 1
+    return x
+
+result = [f(torch.ones(3), Config(1.0 + index / 2, 2 + index)) for index in range(3)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_number_beside_one_that_stays_a_constant_is_not_advised_to_be_made_symbolic():
+    nodes = run(BESIDE, "two numbers that change")[1]
+    rows = [node.reasons[0]["row"] for node in nodes[1:]]
+    assert rows == ["integer used as a constant"] * 2
+    assert not [patch for node in nodes[1:] for patch in node.reasons[0]["patches"] if patch]
+    assert "; `config.steps`, which was 2, is 3, too" in nodes[1].reasons[0]["words"]
+
+
+KEYED = """
+seen = {"a": [], "b": []}
+
+@torch.compile(backend="eager")
+def f(x, key):
+    y = x * 2
+    seen[key].append(y.sum())
+    return y
+
+result = [f(torch.ones(3), key) for key in "abab"]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_an_entry_for_another_text_hides_no_list_that_grows():
+    nodes = run(KEYED, "lists by key")[1]
+    assert [node.reasons[0]["row"] for node in nodes[1:]] == ["text"] + ["growing list"] * 2
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_what_breaks_once_it_is_symbolic_is_not_advised_to_be_made_symbolic():
+    text = breaks.BY_KEY["sort"].help[0].before.replace(", dynamic=True", "")
+    nodes = run(text, "sorted by sizes")[1]
+    said = [node.reasons[0] for node in nodes if node.reasons and not node.is_resume]
+    assert said and not [one for one in said if one["help"]]
+    assert "has a graph break" in said[0]["words"]
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "head, call", [("import uuid", "str(uuid.uuid4())"), ("import os", "[os.path.exists('/x')]")]
+)
+def test_a_call_of_pythons_library_is_named_as_the_program_writes_it(head, call):
+    text = breaks.BY_KEY["not traced"].help[0].before
+    text = text.replace("import time", head).replace("time.sleep(0)", "y += len(%s)" % call)
+    (said,) = met(run(text, "a call of a library")[1], "not traced")
+    name = call.strip("str([])").partition("(")[0]
+    assert said["help"] == [
+        "Call `%s` outside of the compiled function, and pass what it returns." % name
+    ]
+
+
 COUNTED = """
 class Count:
     def __init__(self):

@@ -27,17 +27,14 @@ WITHOUT_HINTS = NORMAL + ("item that decides",)
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
 NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
 
+#: rows of what is one of a few, so that an entry is for one of them
+OF_A_FEW = ("given or None", "none", "flag", "text", "value", "member of a set")
+
 #: rows of which one compile for each is normal: what spares one follows what is a mistake
-ONE_FOR_EACH = (
+ONE_FOR_EACH = OF_A_FEW + (
     "requires_grad",
     "global state",
     "setting",
-    "given or None",
-    "none",
-    "flag",
-    "text",
-    "value",
-    "member of a set",
     "number condition",
     "integer of an operator",
     "float of dropout",
@@ -88,6 +85,7 @@ def filled(text: str, names: Mapping[str, str]) -> Optional[str]:
 _HIDDEN = (
     (re.compile(r"^<unknown module>\.Random\."), "random."),
     (re.compile(r"^<unknown module>\."), ""),
+    (re.compile(r"^(posix|nt)\.(?=\w+\.?$)"), "os."),
     (re.compile(r"\.__(new|init)__$"), ""),  # a program calls the class
     (re.compile(r"^_(?!thread\b)([a-z]+\.)"), r"\1"),
 )

@@ -266,6 +266,14 @@ def f(x, count):
 
 result = [f(torch.ones(3), count)[0] for count in (2, 3)]
 """
+_SORT = """
+@torch.compile(backend="eager", dynamic=True)
+def f(xs):
+    xs.sort(key=lambda x: x.shape[0])
+    return torch.cat(xs) * 2
+
+result = [f([torch.arange(left), torch.arange(right)]) for left, right in ((3, 2), (4, 5))]
+"""
 _LOADER = """
 from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(torch.ones(4, 2)), batch_size=2)
@@ -770,7 +778,8 @@ result = f(torch.ones(3))
                 _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
             ),
             helps(
-                "A mask with torch.where keeps the shape fixed.",
+                "A mask with torch.where keeps the shape fixed, and mask.sum() tells how many it "
+                "keeps: a tensor, on which torch.where can decide.",
                 _EMPTY_SPLIT,
                 """
 @torch.compile(backend="eager")
@@ -1069,6 +1078,22 @@ result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
         reason=r"op returned non-Tensor",
         where=r"\n> .*\bmath\.\w+\(",
         names=r"\n> .*?\b(?P<name>math\.\w+)\(",
+    ),
+    row(
+        "sort",
+        "Python sorts by a key that is a tensor, or a size that changes from call to call.",
+        [
+            helps(
+                "Sort outside of the compiled function, and pass what is sorted.",
+                _SORT,
+                _SORT.replace("    xs.sort(key=lambda x: x.shape[0])\n", "").replace(
+                    "f([torch.arange(left), torch.arange(right)])",
+                    "f(sorted([torch.arange(left), torch.arange(right)], key=len))",
+                ),
+            )
+        ],
+        ids=("GB0207",),
+        reason=r"^sort with non-constant keys",
     ),
     row(
         "text of a number",

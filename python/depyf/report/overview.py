@@ -235,6 +235,8 @@ class Node:
             beside = _small_beside(small, self.entry) if small else None
             if beside is not None:
                 words.describe_small(reason, *beside)
+            elif reason["row"] in words.SYMBOLIC:
+                self._look_beside(reason)
             if reason["kind"] == "global state":
                 self._compare_states(reason)
             if words.in_library(self.place[0]) and words.is_handed_on(reason["name"]):
@@ -243,8 +245,22 @@ class Node:
             if self.failure and not self.is_limit:
                 # torch made symbolic what changed, and failed: what spares the compile would not
                 reason.update(help=[], patches=[])
-        # an entry of another mode fits in no case; why that of the same mode does not is the cause
-        return sorted(found, key=lambda reason: reason["row"] in advice.MODES)
+        # an entry of another mode, or for another of a few values, fits in no case; why that of the
+        # same one does not is the cause
+        apart = advice.MODES + advice.OF_A_FEW
+        return sorted(found, key=lambda reason: reason["row"] in apart)
+
+    def _look_beside(self, reason: words.Said) -> None:
+        """Says of a number that is symbolic now why that spares no compile, where it does not."""
+        tried = self._tried(reason["tried"])
+        if tried is None:
+            return
+        other = _constant_beside(reason, tried, self.entry)
+        before = {one.get("reason") for one in tried.get("breaks") or ()}
+        if other is not None:
+            words.describe_beside(reason, other)
+        elif any(one.get("reason") not in before for one in self.entry.get("breaks") or ()):
+            words.describe_stop(reason)
 
     def _tried(self, compile_id: str) -> Optional[Document]:
         """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""
@@ -401,6 +417,33 @@ def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
             for index, size in enumerate(match.group("sizes").split(",")):
                 found[match.group("name"), index] = size.strip()
     return found
+
+
+_NUMBER = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<value>-?\d[\w.+-]*)$")
+
+
+def _constant_beside(reason: words.Said, tried: Document, entry: Document) -> Optional[words.Said]:
+    """What is said of another number that is a constant in the entry that was tried, and another
+    one in the entry that was made; None where there is none.
+    """
+    now = {}
+    for guard in entry.get("guards") or ():
+        match = _NUMBER.match(words.short(str(guard.get("text") or "")))
+        if match is not None:
+            now[match.group("name")] = match.group("value")
+    for guard in tried.get("guards") or ():
+        match = _NUMBER.match(words.short(str(guard.get("text") or "")))
+        name = match.group("name") if match is not None else ""
+        if match is None or name == words.short(reason["name"]) or name not in now:
+            continue
+        if now[name] != match.group("value"):
+            stack = "\n".join(map(str, guard.get("user_stack") or ()))
+            text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
+            other = words.of_reason(text)
+            other["after"] = now[name]
+            words.describe_constant(other)
+            return other
+    return None
 
 
 def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, str]]:

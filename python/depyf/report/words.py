@@ -188,6 +188,7 @@ _UNNAMED = {"called": "a function"}
 #: files of Python's own library, and what torch puts in the place of some of its functions
 _OF_PYTHON = re.compile(
     r"[/\\]lib[/\\]python\d+\.\d+[/\\](?!(site|dist)-packages)|[/\\]_dynamo[/\\]polyfills[/\\]"
+    r"|^<frozen [\w.]+>$"
 )
 _MARKS = re.compile(r"^\s*[\^~]+\s*$")
 
@@ -232,6 +233,10 @@ def _calling_frames(stack: Sequence[str]) -> Tuple[List[Tuple[str, str, str]], b
     return frames, inside
 
 
+#: ends of calls in one line that are tried
+_MOST_ENDS = 12
+
+
 def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     """The function, a name with attributes, that a line calls at the marks that a traceback has
     below it; without marks, that of its only call, or of its only call of `name`.
@@ -241,7 +246,10 @@ def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     """
     first = len(marks) - len(marks.lstrip())
     part = code[first : len(marks.rstrip())] if marks else code.strip()
-    for text in (part, part.rstrip(":") + ": pass"):
+    # torch knows where a call begins, and its marks may go on to the end of the line
+    ends = [place + 1 for place, letter in enumerate(part) if letter == ")"][::-1]
+    shorter = [part[:end] for end in ends[:_MOST_ENDS]] if marks else []
+    for text in [part, part.rstrip(":") + ": pass"] + shorter:
         try:
             tree = compiling.places_of(text.strip())
         except (SyntaxError, ValueError):
@@ -523,6 +531,10 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
         ]
         if paths:
             found["file"] = str(paths[-1])
+            if found["row"] == "counter":
+                _advise(found, "counter")  # what the program does with it can be read now
+            elif found["row"] in _LENGTHS:
+                _advise(found, _length_row(found))
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
@@ -783,17 +795,12 @@ def _advise(found: Said, key: str, **names: str) -> None:
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
     # a symbolic number on which the program decides is a constant again
     decides = _decides(found)
-    if decides and key in _COUNTED:
-        row = guard_rows.BY_KEY[_COUNTED[key]]
+    if decides and key == "counter":
+        key = "integer used as a constant" if _is_length(found) else "counter that decides"
+        row = guard_rows.BY_KEY[key]
     names["setting"] = setting.group() if setting and not decides else ""
     given = _advice(row, names)
-    found.update(
-        row=row.key, help=[text for text, _ in given], patches=[patch for _, patch in given]
-    )
-
-
-#: rows of what a tensor could be in place of, where Python does not need the number
-_COUNTED = {"counter": "counter that decides"}
+    found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
 def _decides(found: Said) -> bool:
@@ -901,11 +908,18 @@ def _constant_row(found: Said) -> str:
     at = found["file"], found["line"], found["name"]
     if _picks(found):
         return "number that is picked" if uses.picks_number(*at) else "integer that picks"
-    if uses.ranged_at(*at) or re.search(r"\bfor\b.*\brange\(", found["source"]):
+    if _is_length(found):
         return "integer used as a constant"
     if uses.tested_at(*at) or _DECIDES.match(found["source"]):
         return "number condition"
     return "integer of an operator"
+
+
+def _is_length(found: Said) -> bool:
+    """Whether a value is the length of a range."""
+    if re.search(r"\bfor\b.*\brange\(", found["source"]):
+        return True
+    return bool(uses.ranged_at(found["file"], found["line"], found["name"]))
 
 
 def _picks(found: Said) -> bool:
@@ -941,7 +955,7 @@ def describe_any(
         # with dynamic=True, too, the first number has a compile of its own
         _advise(found, "number condition")
         return
-    if found["row"] == "counter":
+    if found["row"] in ("counter", "counter that decides"):
         _advise(found, "integer attribute")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         _advise(found, "integer in a function")
@@ -951,6 +965,30 @@ def describe_small(found: Said, name: str, index: int, before: str) -> None:
     """Says that another size was 0 or 1, too, which torch compiles apart whatever is dynamic."""
     found["words"] += "; `%s.size(%d)`, which was %s, is another, too" % (name, index, before)
     _advise(found, "size 0 or 1", name=_argument(name), variable="", index=str(index))
+
+
+#: rows of numbers and sizes for which advice makes them symbolic
+SYMBOLIC = ("size", "integer", "integer attribute", "float", "float attribute")
+
+
+def describe_beside(found: Said, other: Said) -> None:
+    """Says that another value, too, is a constant in both compiles: what makes the one symbolic
+    spares none.
+    """
+    found["words"] += "; `%s`, which was %s, is %s, too" % (
+        other["name"],
+        other["before"],
+        other["after"],
+    )
+    found.update({key: other[key] for key in ("row", "help", "patches")})
+
+
+def describe_stop(found: Said) -> None:
+    """Says that the compile for any number has a graph break, which one for a number alone has not:
+    made symbolic from the start, it would break at once.
+    """
+    found["words"] += "; what is compiled for any number has a graph break"
+    found.update(row="", help=[], patches=[])
 
 
 def describe_value_of_type(found: Said, after: str) -> None:
@@ -968,6 +1006,10 @@ def describe_value_of_type(found: Said, after: str) -> None:
     )
     found["after"] = after
     _advise(found, type_row(before, after))
+
+
+#: rows of a changed length that go by the source line alone
+_LENGTHS = ("growing list", "length", "other length")
 
 
 def _length_row(found: Said) -> str:
