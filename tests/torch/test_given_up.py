@@ -1,5 +1,6 @@
 """A function that torch compiles no more: full_code, the code that calls it and README.md say so."""
 
+import os
 import re
 
 import pytest
@@ -117,8 +118,10 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
 
     dump(tmp_path / "parts", parts, range(4))
     text = one(tmp_path / "parts", "__transformed_code_0_for_*parts.py")
-    told = re.search(r"Its code is in (\S+) and (\S+)\. Torch compiles it no more \(compile", text)
-    for name in told.groups():
+    pattern = r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0 and 1\. "
+    told = re.search(pattern + r"Torch compiles it no more \(compile", text)
+    for k in range(2):
+        name = "__transformed_code_%d_for_%s.py" % (k, told.group(1))
         assert (tmp_path / "parts" / name).exists()
     torch._dynamo.reset()
     dump(tmp_path / "uncalled", uncalled, (0,))
@@ -164,3 +167,83 @@ def test_each_name_of_a_resume_function_is_told_where_it_is_read(tmp_path):
         assert name in resumed.partition("The code that calls it has it as")[2]
         assert name in whole.partition("called as ")[2][:200]
         assert "`%s`" % name in readme.partition("called as ")[2].partition("\n")[0]
+
+
+def test_readme_names_whole_paths_and_the_line_that_leads_to_a_break(tmp_path):
+    class Inside(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = torch.nn.Linear(3, 3)
+
+        def forward(self, x):
+            torch._dynamo.graph_break()
+            return self.part(x)
+
+    inside = Inside()
+
+    def outside(x, size):
+        y = inside(x[:size])
+        return y + 1
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(outside, backend="eager", dynamic=False)
+        for size in (2, 3):
+            compiled(torch.ones(4, 3), size)
+    readme = (tmp_path / "README.md").read_text()
+    begin = outside.__code__.co_firstlineno
+    within = Inside.forward.__code__.co_firstlineno + 1
+    assert (
+        "graph break at %s:%d, reached from %s:%d: "
+        % (
+            __file__,
+            within,
+            __file__,
+            begin + 1,
+        )
+        in readme
+    )
+    for place in re.findall(r"guarded at (\S+):\d+", readme):
+        assert os.path.isabs(place) and os.path.exists(place)
+    assert "guarded at " + torch.nn.modules.linear.__file__ in readme
+    assert readme.count("[Captured_Graph]") == readme.count("\n- graphs: ") > 0
+
+
+def test_what_a_guard_of_an_object_holds_is_not_the_object(tmp_path):
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return self.weight * x
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(Holder(), backend="eager")(torch.ones(3))
+    (whole,) = tmp_path.glob("full_code_for_*Holder_forward_0.py")
+    text = whole.read_text()
+    assert "# self, with 1 tensor in it\n" in text
+    assert "# x: float32 Tensor on CPU, size [3]\n" in text
+
+
+def test_the_files_of_many_compiles_are_told_in_one_line(tmp_path):
+    def many(x, k):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * k
+
+    with torch._dynamo.config.patch(
+        {
+            (
+                "recompile_limit"
+                if hasattr(torch._dynamo.config, "recompile_limit")
+                else "cache_size_limit"
+            ): 8
+        }
+    ):
+        dump(tmp_path, many, range(4))
+    text = one(tmp_path, "__transformed_code_0_for_*many.py")
+    told = re.search(
+        r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0, 1, 2 and 3\.", text
+    )
+    for k in range(4):
+        assert (tmp_path / ("__transformed_code_%d_for_%s.py" % (k, told.group(1)))).exists()

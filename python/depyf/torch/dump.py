@@ -25,10 +25,20 @@ from depyf.files import (
     read_text,
     write_atomically,
 )
-from depyf.model import Artifact, Entry, Function, Problem, Run, resumed_after, sorted_artifacts
+from depyf.model import (
+    Artifact,
+    Entry,
+    Function,
+    GraphBreak,
+    Problem,
+    Run,
+    resumed_after,
+    sorted_artifacts,
+)
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
 from depyf.schema import MANIFEST, SCHEMA, Document
+from depyf.terminal import parse_place
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer
@@ -789,7 +799,7 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
             said = words.from_then_on(function.given_up, len(function.entries))
             lines += [said[0].upper() + said[1:], ""]
         for entry in function.entries:
-            lines.extend(_overview_entry(entry, nodes.get(id(entry))))
+            lines.extend(_overview_entry(entry, nodes.get(id(entry)), function))
     if run.unattributed:
         lines += ["## Compiles that made no code for a function", ""]
         for entry in run.unattributed:
@@ -843,7 +853,26 @@ def _reasons(entry: Entry, node: Optional[Node]) -> List[str]:
     return [" ".join(text.split()) for text in found]
 
 
-def _overview_entry(entry: Entry, node: Optional[Node]) -> List[str]:
+def _reached_from(graph_break: GraphBreak, function: Optional[Function]) -> str:
+    """From which line of the compiled function a break is reached that is in what this calls."""
+    frames = []
+    for text in graph_break.user_stack:
+        found = parse_place(text)
+        if found is not None:
+            frames.append(found + (text.rpartition(" in ")[2].strip(),))
+    own = [
+        at
+        for at, (path, _, name) in enumerate(frames)
+        if function is not None and path == function.filename and name == function.name
+    ]
+    if not own or own[-1] == len(frames) - 1:
+        return ""
+    return ", reached from %s:%d" % frames[own[-1]][:2]
+
+
+def _overview_entry(
+    entry: Entry, node: Optional[Node], function: Optional[Function] = None
+) -> List[str]:
     lines = [
         "### %s, compile %s" % (_code(entry.name or entry.qualname or "no code"), entry.compile_id),
         "",
@@ -865,16 +894,31 @@ def _overview_entry(entry: Entry, node: Optional[Node]) -> List[str]:
         lines.append("- %s: %s" % (why, reason))
     for graph_break in entry.breaks:
         lines.append(
-            "- graph break at %s: %s"
-            % (graph_break.location or "?", " ".join(graph_break.reason.split()))
+            "- graph break at %s%s: %s"
+            % (
+                graph_break.location or "?",
+                _reached_from(graph_break, function),
+                " ".join(graph_break.reason.split()),
+            )
         )
+    caches: Dict[str, List[str]] = {}  # a graph and its backward graph are asked for one by one
     for event in entry.cache:
-        lines.append("- %s: %s" % (event["cache"], event["result"]))
+        caches.setdefault(event["cache"], []).append(event["result"])
+    for cache, results in caches.items():
+        lines.append("- %s: %s" % (cache, ", ".join(results)))
+    files: Dict[str, List[str]] = {}
     for artifact in sorted_artifacts(entry):
         if artifact.path:
-            lines.append("- %s: [%s](%s)" % (artifact.stage, artifact.path, artifact.path))
+            what = {"graph": "graphs", "kernel": "kernels"}.get(artifact.kind, "other texts")
+            title = artifact.stage + (".%d" % artifact.index if artifact.index else "")
+            files.setdefault(what, []).append("[%s](%s)" % (title, artifact.path))
+    for what, links in files.items():
+        lines.append("- %s: %s" % (what, ", ".join(links)))
+    missing: Dict[str, List[str]] = {}
     for stage, reason in entry.missing.items():
-        lines.append("- %s: not there, %s" % (stage, reason))
+        missing.setdefault(reason, []).append(stage)
+    for reason, stages in missing.items():
+        lines.append("- not there: %s; %s" % (", ".join(stages), reason))
     if entry.path or entry.guards:
         lines.append("- %d guards" % len(entry.guards))
     lines.append("")

@@ -353,11 +353,12 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
         title = ", ".join(
             ("global " if one.startswith("G[") else "") + one[3:-2] for one in source.split(" ")
         )
-    for guard in group:
-        tensor = tensor_in_words(guard.expression or "")
-        if tensor:
-            title += ": " + tensor
-            break
+    tensors = [one.expression or "" for one in group if tensor_in_words(one.expression or "")]
+    inside = [one for one in tensors if not one.startswith("__check_tensor(%s," % source)]
+    if len(inside) < len(tensors):
+        title += ": " + tensor_in_words(next(one for one in tensors if one not in inside))
+    if inside and source and " " not in source:
+        title += ", with %d tensor%s in it" % (len(inside), "" if len(inside) == 1 else "s")
     notes = [_because(guard) for guard in group if guard.comment]
     lines = textwrap.wrap(title, _WIDTH - 14)
     if notes and source:

@@ -6,6 +6,8 @@ import functools
 import itertools
 import json
 import re
+import sys
+import types
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf.compiling import parse
@@ -186,7 +188,29 @@ def expression_of(text: str, state: FrozenSet[str] = frozenset()) -> Optional[st
     return text
 
 
-def name_whole_paths(guards: Iterable[Guard], files: Sequence[str]) -> None:
+class ModuleFiles:
+    """Finds files of the modules that this process has by the ends of their paths."""
+
+    def __init__(self) -> None:
+        files = [
+            vars(one).get("__file__")
+            for one in list(sys.modules.values())
+            if type(one) is types.ModuleType
+        ]
+        self._files = list({one: None for one in files if type(one) is str})
+        self._found: Dict[str, List[str]] = {}
+
+    def ending_with(self, tail: str) -> List[str]:
+        """The one file whose path ends so; [] where there is none, or more than one."""
+        if tail not in self._found:
+            found = [one for one in self._files if one.endswith(tail)]
+            self._found[tail] = found if len(found) == 1 else []
+        return self._found[tail]
+
+
+def name_whole_paths(
+    guards: Iterable[Guard], files: Sequence[str], modules: Optional[ModuleFiles] = None
+) -> None:
     """Puts the whole path of the line because of which a guard is there into its comment.
 
     Torch cuts from the path what it shares with torch's own (torch/utils/_traceback.py,
@@ -194,6 +218,7 @@ def name_whole_paths(guards: Iterable[Guard], files: Sequence[str]) -> None:
 
     Args:
         files: where it may be: the file of the compiled function first.
+        modules: where it may be else.
     """
     for guard in guards:
         place = _PLACE.search(guard.comment)
@@ -201,8 +226,10 @@ def name_whole_paths(guards: Iterable[Guard], files: Sequence[str]) -> None:
             continue
         paths = [match.group("path") for match in _STACK_FILE.finditer(guard.comment, place.end())]
         paths += [frame.rpartition(" in ")[0].rpartition(":")[0] for frame in guard.user_stack]
-        for path in itertools.chain(paths, files):
-            if path.endswith(place.group("path")):
+        tail = place.group("path")
+        others = modules.ending_with(tail) if modules is not None else ()
+        for path in itertools.chain(paths, files, others):
+            if path.endswith(tail):
                 before, after = guard.comment[: place.start("path")], place.end("path")
                 guard.comment = before + path + guard.comment[after:]
                 break

@@ -30,7 +30,12 @@ from depyf.torch.codes import (
 from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, origin_of
 from depyf.trace.breaks import parse_break
-from depyf.trace.guard_text import guards_of_tree_text, make_guard, name_whole_paths
+from depyf.trace.guard_text import (
+    ModuleFiles,
+    guards_of_tree_text,
+    make_guard,
+    name_whole_paths,
+)
 from depyf.trace.names import (
     COMPILED_FUNCTION,
     RESUME_CODE,
@@ -664,6 +669,7 @@ class Session(Records):
         """
         with self._lock:
             files = list(dict.fromkeys(function.filename for function in self.run.functions))
+            modules = ModuleFiles()
             for function in self.run.functions:
                 code = function.code
                 found = (compat.cache_entries(code) if code is not None else None) or []
@@ -693,17 +699,29 @@ class Session(Records):
                             for text in entry._logged_guards
                             if text != "GUARDS:"
                         ]
-                    name_whole_paths(entry.guards, [function.filename] + files)
+                    name_whole_paths(entry.guards, [function.filename] + files, modules)
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
 
 
 def _listed(names: List[str]) -> str:
-    """Names as a list in words; the last ones counted where there are very many."""
-    if len(names) > 5:
-        names = names[:4] + ["%d more" % (len(names) - 4)]
+    """Names as a list in words."""
     return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+
+
+def _files_of(entries: List[Entry]) -> str:
+    if len(entries) == 1:
+        return entries[0].name + ".py"
+    by_tail: Dict[str, List[int]] = {}
+    for entry in entries:
+        by_tail.setdefault(entry.name.partition("_for_")[2], []).append(entry.index)
+    return _listed(
+        [
+            "__transformed_code_K_for_%s.py, K being %s" % (tail, _listed(list(map(str, numbers))))
+            for tail, numbers in by_tail.items()
+        ]
+    )
 
 
 def _what_became(function: Optional[Function], given_up: Dict[str, str]) -> str:
@@ -711,8 +729,7 @@ def _what_became(function: Optional[Function], given_up: Dict[str, str]) -> str:
     entries = function.entries if function is not None else []
     if not entries and not given_up:
         return "it was not called while depyf looked."
-    files = _listed([entry.name + ".py" for entry in entries])
-    told = "its code is in %s." % files if entries else ""
+    told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))
         told += (" " + gone[0].upper() + gone[1:]) if told else gone
