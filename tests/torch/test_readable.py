@@ -284,3 +284,25 @@ def test_what_is_given_a_variable_itself_is_said_to_share_it():
     assert "(lambda: count).__closure__[0]" in entry.source.partition("\n# `")[0]
     assert "is the variable itself (its cell)" in entry.source
     assert entry.verdict in ("exact", "equivalent")
+
+
+def test_outputs_are_called_as_in_the_graph_also_where_no_graph_module_runs(tmp_path):
+    class Norm(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.LayerNorm(4)
+
+        def forward(self, x):
+            print("part", self.norm(x).softmax(-1), "of it")
+            return x
+
+    def backend(graph, inputs):
+        return lambda *values: graph(*values)
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(Norm(), backend=backend)(torch.ones(2, 4))
+    torch._dynamo.reset()
+    (path,) = tmp_path.glob("__transformed_code_0_for_*Norm_forward.py")
+    assert "output_0" not in path.read_text()
+    assert re.search(r"\bsoftmax\w* = graph_out\[0\]|'part', graph_out\[0\]", path.read_text())

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 import time
 import types
@@ -499,6 +500,8 @@ class Session(Records):
             try:
                 names = compat.resume_parameters(new_code, shared.get("scope"))
                 outputs = compat.graph_outputs(new_code, shared.get("scope"))
+                if entry.global_name and not outputs.get(entry.global_name):
+                    outputs[entry.global_name] = _outputs_of(entry)
                 notes = shared["notes"] = self._notes(
                     entry, self._functions[id(code)], {}, ended=False
                 )
@@ -703,6 +706,19 @@ class Session(Records):
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
+
+
+#: how Dynamo names an input of a graph, which may be an output, too
+_INPUT = re.compile(r"^[lL]_(\w+?)_$")
+_RETURNS = re.compile(r"^ *return \(([\w, ]*)\)\s*$", re.MULTILINE)
+
+
+def _outputs_of(entry: Entry) -> Tuple[str, ...]:
+    """What the captured graph calls its outputs, by its text, which is there before the code."""
+    texts = [one._text or "" for one in entry.artifacts if one.stage == "Captured_Graph"]
+    found = _RETURNS.findall(texts[-1]) if texts else []
+    names = [one.strip() for one in found[-1].split(",") if one.strip()] if found else []
+    return tuple(_INPUT.sub(r"\1", one) for one in names)
 
 
 def _listed(names: List[str]) -> str:
