@@ -218,6 +218,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
     if said["row"] == "dynamic shape that decides" and len(said["help"]) > 1:
         return said["help"][0 if _asks_for_none(file, uses.sized_at(file, line)) else 1], ""
+    if said["row"] == "branch on a number" and len(said["help"]) > 1:
+        return said["help"][0 if _asks_for_none(file, line) else 1], ""
     if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "print" and uses.in_autograd_function(file, line):

@@ -61,7 +61,8 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
         "torch.compile made. "
         "Exit code and exceptions are the program's own; the summary goes to standard error.",
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
-        "DIR/rank_N",
+        "DIR/rank_N. A program that a signal ends (SIGTERM, SIGKILL) leaves its dump without page "
+        "and summary: `depyf report DIR` makes both",
     )
     run.add_argument(
         "--dump",

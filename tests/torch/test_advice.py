@@ -241,6 +241,22 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
 
 
 @pytest.mark.parametrize(
+    "line, row",
+    [
+        ("while n > 1:", "integer used as a constant"),
+        ("for _ in range(n):", "integer used as a constant"),
+        ("if n == 3:", "number condition"),
+        ("y = self.layers[n](x)", "integer that picks"),
+        ("y = x.sum(n)", "integer of an operator"),
+    ],
+)
+def test_a_number_that_is_a_constant_again_has_the_row_of_what_uses_it(line, row):
+    said = words.of_reason("0/0: n == 2  # %s  # a.py:7 in f" % line)
+    words.describe_constant(said)
+    assert said["row"] == row and not any(said["patches"])
+
+
+@pytest.mark.parametrize(
     "line, setting",
     [("self.steps += 1", True), ("if self.steps == 0:", False), ("k = keys[self.steps]", False)],
 )

@@ -101,6 +101,42 @@ def f(x, at):
 
 result = [f(torch.arange(12.0).view(3, 4), torch.tensor(at)) for at in (0, 1, 2)]
 """
+_TOLIST = """
+@torch.compile(backend="eager")
+def f(x):
+    first = (x + 1).tolist()[0]
+    return x * first
+
+result = f(torch.ones(3))
+"""
+_NEXT = """
+batches = iter([torch.ones(3), torch.zeros(3)])
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + next(batches)
+
+result = [f(torch.ones(3)) for _ in range(2)]
+"""
+_PARAMETER = """
+@torch.compile(backend="eager")
+def f(x):
+    weight = torch.nn.Parameter(x * 2)
+    return weight + 1
+
+result = f(torch.ones(3)).detach()
+"""
+_ITEM_CAPTURED = """
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile(backend="eager")
+def f(x, limit):
+    if limit.item() > 0.5:
+        return x.relu()
+    return x + 1
+
+result = [f(torch.ones(3), torch.tensor(limit)) for limit in (0.2, 0.9)]
+"""
 _DRAWN = """
 import numpy
 
@@ -463,6 +499,15 @@ ROWS = (
                 _EMPTY,
                 _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
             ),
+            helps(
+                "Let a tensor decide, torch.where(condition, a, b): one without its .item(), or "
+                "mask.sum() in place of how many a mask keeps.",
+                _ITEM_CAPTURED,
+                _ITEM_CAPTURED.replace(
+                    "    if limit.item() > 0.5:\n        return x.relu()\n    return x + 1\n",
+                    "    return torch.where(limit > 0.5, x.relu(), x + 1)\n",
+                ),
+            ),
         ],
         ids=("GB0170",),
         reason=r"^(generic_jump|Data-dependent branching)",
@@ -737,6 +782,20 @@ for x in (torch.ones(3), torch.zeros(3)):
         names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
     row(
+        "list of floats",
+        "A tensor of floats is turned into a list of Python numbers, so Python must wait for it. "
+        "torch's capture_scalar_outputs does not help: it is for integers alone.",
+        [
+            helps(
+                "Keep the tensor, and take its elements by index.",
+                _TOLIST,
+                _TOLIST.replace(".tolist()", ""),
+            ),
+        ],
+        ids=("GB0109",),
+        reason=r"^Tensor\.tolist\(\) with non-integer",
+    ),
+    row(
         "item",
         "A tensor's value is turned into a Python number, so Python must wait for it.",
         [
@@ -967,6 +1026,48 @@ for (batch,) in loader:
         reason=r"marked as skipped",
         where=r"function `(\w*DataLoader\w*)\.",
         names=r"function `(?P<name>[^`]+)`",
+    ),
+    row(
+        "next",
+        "next() is called on a `{name}`, of which torch cannot tell how it goes on.",
+        [
+            helps(
+                "Call next() before the compiled function, and pass what it returns.",
+                _NEXT,
+                _NEXT.replace("f(x)", "f(x, batch)")
+                .replace("next(batches)", "batch")
+                .replace("f(torch.ones(3))", "f(torch.ones(3), next(batches))"),
+            ),
+        ],
+        ids=("GB4347",),
+        reason=r"missing tp_iternext",
+        where=r"\n> .*\bnext\(",
+        names=r"next\(\) on (?P<name>\w+)",
+    ),
+    row(
+        "parameter",
+        "A torch.nn.Parameter is made inside of the compiled function.",
+        [
+            helps(
+                "Make it outside of the compiled function, and pass it.",
+                _PARAMETER,
+                """
+@torch.compile(backend="eager")
+def f(weight):
+    return weight + 1
+
+result = f(torch.nn.Parameter(torch.ones(3) * 2)).detach()
+""",
+            ),
+            helps(
+                "torch._dynamo.config.graph_break_on_nn_param_ctor = False keeps it in the graph.",
+                _PARAMETER,
+                "torch._dynamo.config.graph_break_on_nn_param_ctor = False\n" + _PARAMETER,
+                "torch._dynamo.config.graph_break_on_nn_param_ctor = False",
+            ),
+        ],
+        ids=("GB0264",),
+        reason=r"`torch\.nn\.Parameter\(\)` constructor with Dynamo",
     ),
     row(
         "iterator that is not traced",

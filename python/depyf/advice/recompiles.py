@@ -1270,7 +1270,7 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         [
             helps(
                 "A list that grows at each call is guarded by its length: append outside of the "
-                "compiled function.",
+                "compiled function, and read nothing of it inside.",
                 _HISTORY,
                 """
 history = []
@@ -1519,7 +1519,8 @@ result = [model(torch.ones(3)) for _ in range(4)]
             ),
             helps(
                 "torch._dynamo.config.{setting} = True takes integer "
-                "attributes of modules as symbolic.",
+                "attributes of modules as symbolic, from the second value on; with "
+                "torch.compile(dynamic=True), from the first on.",
                 _LAYERS,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),

@@ -916,8 +916,8 @@ def _constant_row(found: Said) -> str:
 
 
 def _is_length(found: Said) -> bool:
-    """Whether a value is the length of a range."""
-    if re.search(r"\bfor\b.*\brange\(", found["source"]):
+    """Whether a value tells how often a loop runs."""
+    if re.search(r"\bfor\b.*\brange\(|^while\b", found["source"]):
         return True
     return bool(uses.ranged_at(found["file"], found["line"], found["name"]))
 
