@@ -69,8 +69,8 @@ ValueId Regions::left_for_return(const Node& node) const {
   return *last;
 }
 
-void Regions::move_differing_parameters(std::span<const BlockId> ways, BlockId copy,
-                                        BlockId after) {
+void Regions::move_differing_parameters(std::span<const BlockId> ways, WayOut& way) {
+  const BlockId copy = way.copy, after = way.after;
   Node &from = s_[copy], &to = s_[after];
   if (copy == after || from.params.empty() || !to.params.empty()) return;
   std::span<const ValueId> first;
@@ -86,12 +86,42 @@ void Regions::move_differing_parameters(std::span<const BlockId> ways, BlockId c
         differ |= s_.resolve(edge.args[p]) != s_.resolve(first[p]);
     }
   }
-  if (!differ) return;
   for (const Node& node : s_.nodes)
     for (int k = 0; node.alive && k < node.edge_count(); ++k) edges -= node.edges[k].to == copy;
-  if (edges != 0) return;  // the copy stays for a way from elsewhere
+  if (edges != 0) {  // the copy stays for a way from elsewhere
+    way.handed_on = hand_on_parameters(copy, after);
+    return;
+  }
+  if (!differ) return;
   to.params = std::move(from.params);
   from.params.clear();
+}
+
+bool Regions::hand_on_parameters(BlockId copy, BlockId after) {
+  if (s_[after].term != TermKind::Return) return false;
+  for (const ValueId param : std::vector<ValueId>(s_[copy].params)) {
+    Value value;
+    value.kind = ValueKind::Param;
+    value.block = after;
+    const ValueId own = s_.add_value(value);
+    const auto take_over = [&](ValueId& v) {
+      if (!v || s_.resolve(v) != param) return;
+      v = own;
+      ++s_.uses[own.index];
+      --s_.uses[param.index];
+    };
+    for (ValueId v : s_[after].body)
+      for (ValueId& operand : s_.lifted.values[v.index].operands) take_over(operand);
+    take_over(s_[after].value);
+    s_[after].params.push_back(own);
+  }
+  for (Node& node : s_.nodes)
+    for (int k = 0; node.alive && k < node.edge_count(); ++k) {
+      if (node.edges[k].to != after) continue;
+      node.edges[k].args = s_.lifted.arena.copy(s_[copy].params);
+      for (ValueId param : s_[copy].params) ++s_.uses[param.index];
+    }
+  return true;
 }
 
 bool Regions::strip_finally(RegionId r) {
@@ -109,8 +139,8 @@ bool Regions::strip_finally(RegionId r) {
     ways.clear();
     if (!find_ways_out(r, protects, ways)) return false;
   }
-  for (const WayOut& way : ways)
-    if (way.completes) move_differing_parameters(protects, way.copy, way.after);
+  for (WayOut& way : ways)
+    if (way.completes) move_differing_parameters(protects, way);
   for (BlockId b : protects)
     for (int k = 0; s_[b].alive && k < s_[b].edge_count(); ++k) {
       if (inside(s_[b].edges[k].to, r)) continue;
@@ -200,7 +230,7 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
     throw Error("structure: a way into the copy of a `finally` body hands on too few values");
   if (way.copy == way.after) return;
   // values handed to the copy and used after it
-  for (std::size_t p = 0; p < copy.params.size(); ++p) {
+  for (std::size_t p = 0; p < copy.params.size() && !way.handed_on; ++p) {
     const ValueId param = copy.params[p], given = s_.resolve(edge.args[p]);
     if (s_.resolve(param) == given) continue;  // also the parameter itself, around a loop
     if (s_.is_replaced(param))

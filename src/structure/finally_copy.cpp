@@ -27,27 +27,47 @@ bool FinallyCopy::same_value(ValueId h, ValueId t, const Values& map) const {
 }
 
 bool FinallyCopy::same_end(Position a, Position b) {
-  const Node &x = s_.nodes[a.block.index], &y = s_.nodes[b.block.index];
+  Values map;
+  const auto skip = [&](Position& p) {
+    const Node& node = s_.nodes[p.block.index];
+    while (p.at < node.body.size() && is_quiet_in_handler(s_, node.body[p.at])) ++p.at;
+    return p.at < node.body.size();
+  };
+  // to where a jump leads that hands on nothing
+  const auto follow = [&](Position& p) {
+    const Node& node = s_.nodes[p.block.index];
+    if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX ||
+        !node.edges[0].args.empty())
+      return false;
+    p = {node.edges[0].to, 0};
+    return true;
+  };
+  for (std::size_t steps = 0; steps < kMostCompared; ++steps) {
+    if (a.block == b.block && a.at == b.at) return true;
+    const bool more_a = skip(a), more_b = skip(b);
+    const Node &x = s_.nodes[a.block.index], &y = s_.nodes[b.block.index];
+    if (more_a != more_b) {
+      if (!follow(more_a ? b : a)) return false;
+      continue;
+    }
+    if (more_a) {
+      if (x.region != y.region || !same_operation(x.body[a.at], y.body[b.at], map)) return false;
+      ++a.at;
+      ++b.at;
+      continue;
+    }
+    if (same_term(x, y, map)) return true;
+    if (!follow(a) || !follow(b)) return false;
+  }
+  return false;
+}
+
+/// Do two blocks that end do so in the same way?
+bool FinallyCopy::same_term(const Node& x, const Node& y, const Values& map) const {
   if (x.term != y.term || x.match != y.match || x.raise_args.size() != y.raise_args.size() ||
       x.edge_count() != y.edge_count())
     return false;
-  bool may_raise = x.term != TermKind::Return && x.term != TermKind::Jump;
-  Values map;
-  std::size_t i = a.at, j = b.at;
-  auto skip = [&](const Node& node, std::size_t& k) {
-    while (k < node.body.size() && is_quiet_in_handler(s_, node.body[k])) ++k;
-  };
-  for (;;) {
-    skip(x, i);
-    skip(y, j);
-    if (i == x.body.size() || j == y.body.size()) break;
-    if (!same_operation(x.body[i], y.body[j], map)) return false;
-    may_raise = true;
-    ++i;
-    ++j;
-  }
-  if (i != x.body.size() || j != y.body.size()) return false;
-  if (x.region != y.region && may_raise) return false;
+  if (x.region != y.region && x.term != TermKind::Return && x.term != TermKind::Jump) return false;
   if (x.value && !same_value(x.value, y.value, map)) return false;
   for (std::size_t k = 0; k < x.raise_args.size(); ++k)
     if (!same_value(x.raise_args[k], y.raise_args[k], map)) return false;
@@ -175,6 +195,16 @@ FinallyCopy::Step FinallyCopy::next(Pair& at) {
 bool FinallyCopy::completes_at(Position here) {
   for (;;) {
     const Node& at = s_[here.block];
+    // out of the statements of the body, as the handler
+    if (!s_.is_ancestor(at.region, base_)) {
+      std::size_t end = here.at;
+      while (end < at.body.size() && is_quiet_in_handler(s_, at.body[end])) ++end;
+      if (end == at.body.size() && at.term == TermKind::Jump && at.jump == JumpRole::Plain &&
+          at.edges[0].args.empty() && ++hops_ <= s_.nodes.size()) {
+        here = {at.edges[0].to, 0};
+        continue;
+      }
+    }
     // not past values that are handed on, nor around `while True: pass`, nor through another
     // statement, of which nothing else may be left
     if (here.at != at.body.size() || at.term != TermKind::Jump || at.jump != JumpRole::Plain ||

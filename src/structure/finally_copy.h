@@ -57,6 +57,7 @@ class FinallyCopy {
   /// Two places from which control does the same in one block. (Short exits are copied to each way
   /// out.)
   bool same_end(Position a, Position b);
+  bool same_term(const Node& x, const Node& y, const Values& map) const;
   /// `key`: a position of `visited_`.
   bool same_place(std::uint64_t key, Position b) {
     const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};

@@ -6,7 +6,10 @@
 // Select value. Blocks are visited in postorder, so operands are folded before what holds them, and
 // every fold removes at least one edge.
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
+#include "structure/arm.h"
 #include "structure/build.h"
 #include "structure/copies.h"
 #include "structure/first_operand.h"
@@ -16,13 +19,6 @@
 
 namespace depyf {
 namespace {
-
-/// An arm: entered from one place, and nothing but the evaluation of one expression.
-struct Arm {
-  ExprId expr;
-  ValueId external;  // what it takes from outside, as the left side of a comparison
-  explicit operator bool() const { return static_cast<bool>(expr); }
-};
 
 class Folder {
  public:
@@ -34,81 +30,12 @@ class Folder {
            arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
   }
 
-  /// The arm's body as the expression of `root`. `inside_uses`: how many of root's uses the fold
-  /// replaces.
   Arm as_expression(BlockId block, ValueId root, std::uint32_t inside_uses) {
-    Node& node = s_.nodes[block.index];
-    root = s_.resolve(root);
-    for (ValueId v : node.body)
-      if (s_.is_op(v, Op::POP_TOP)) return {};
-    if (s_.is_const(root)) {
-      // constants and nothing else, but for the name of a walrus
-      SmallVector<ValueId, 4> stores;
-      if (!node.body.empty() &&
-          std::find(node.body.begin(), node.body.end(), root) == node.body.end())
-        return {};
-      for (ValueId v : node.body) {
-        const Value& value = s_.at(v);
-        if (s_.is_const(v)) {
-          if (v != root && s_.uses[v.index] > 1) return {};
-          continue;
-        }
-        if (!s_.lifted.traits.named_expressions || value.kind != ValueKind::Operation ||
-            !is_name_store(value.op))
-          return {};
-        const ValueId stored = s_.resolve(value.operands[0]);
-        if (!s_.is_const(stored) ||
-            !s_.same_const(ConstId(s_.at(stored).arg), ConstId(s_.at(root).arg)))
-          return {};
-        stores.push_back(v);
-      }
-      ExprId constant = s_.ast.constant(ConstId(s_.at(root).arg), s_.origin(root));
-      for (ValueId store : stores)
-        constant =
-            s_.ast.expr(ExprKind::NamedExpr, {make_target(s_.ast, s_.lifted, store, {}), constant},
-                        UINT32_MAX, 0, s_.origin(root));
-      return {constant, {}};
-    }
-    if (node.body.empty() || node.body.back() != root) {
-      if (node.body.empty()) return {};
-      // a walrus ends in a store
-      bool walrus = std::find(node.body.begin(), node.body.end(), root) != node.body.end();
-      if (!walrus) return {};
-    }
-    std::uint32_t saved = s_.uses[root.index];
-    if (saved < inside_uses) return {};
-    s_.uses[root.index] = saved - inside_uses + 1;
-    std::uint32_t temporaries = s_.temporaries.count;
-    BlockBuilder builder(s_, true);
-    builder.run(node.body);
-    ExprId e;
-    if (!builder.failed) {
-      e = builder.take(root);
-      if (!e || builder.failed || !builder.out.empty() || builder.pending_count() != 0)
-        e = ExprId::none();
-      if (s_.at(root).block != block && s_.at(root).kind != ValueKind::Select) e = ExprId::none();
-    }
-    s_.uses[root.index] = saved;
-    s_.temporaries.count = temporaries;
-    if (!e) return {};
-    if (builder.external) {
-      const Expr& tree = s_.ast[e];
-      const Expr& first =
-          tree.kind == ExprKind::BoolOp && tree.op == 0 ? s_.ast[tree.kids[0]] : tree;
-      if (first.kind != ExprKind::Compare || first.kids[0]) return {};
-    }
-    return {e, builder.external};
+    return arm_as_expression(s_, block, root, inside_uses);
   }
-
-  /// Of the block's first operations alone.
   Arm prefix_as_expression(BlockId block, std::size_t length, ValueId root,
                            std::uint32_t inside_uses) {
-    std::vector<ValueId>& body = s_.nodes[block.index].body;
-    std::vector<ValueId> whole = body;
-    body.resize(length);
-    const Arm arm = as_expression(block, root, inside_uses);
-    body = std::move(whole);
-    return arm;
+    return prefix_as_arm(s_, block, length, root, inside_uses);
   }
 
   /// The value whose comparison a following link of a chain takes up: the right side of the
@@ -525,6 +452,30 @@ class Folder {
     return last.term_line != 0 && last.term_line < s_.nodes[test.index].term_line;
   }
 
+  /// `finally: if c: return x` at the end of a function, on one row: where the handler's copy
+  /// raises again, the other one returns None, of that row too. That is no `return x if c else
+  /// None`.
+  bool ends_function_behind_finally(BlockId a) {
+    const Node& node = s_.nodes[a.index];
+    const auto returns_none = [&](const Edge& edge) {
+      const Node& end = s_.nodes[edge.to.index];
+      const ValueId value = s_.resolve(end.value);
+      return end.term == TermKind::Return && s_.is_const(value) &&
+             s_.module[ConstId(s_.at(value).arg)].kind == ConstKind::None;
+    };
+    if (s_.regions.empty() || !std::ranges::any_of(node.edges, returns_none)) return false;
+    if (!rows_that_raise_again_) {
+      rows_that_raise_again_.emplace();
+      for (const Node& copy : s_.nodes)
+        if (copy.alive && copy.term == TermKind::Branch &&
+            std::ranges::any_of(copy.edges, [&](const Edge& edge) {
+              return s_.nodes[edge.to.index].term == TermKind::Reraise;
+            }))
+          rows_that_raise_again_->insert(copy.term_line);
+    }
+    return rows_that_raise_again_->count(node.term_line) != 0;
+  }
+
   /// `return f(x if c else y)`, where what follows the conditional expression was copied to both
   /// arms with the exit: the copies become one block again, with the value that differs as its
   /// parameter. Columns tell which operations are copies; without them, the shortest tail is taken.
@@ -541,6 +492,7 @@ class Folder {
     std::vector<std::pair<ValueId, ValueId>> ends;
     switch (b.term) {
       case TermKind::Return:
+        if (ends_function_behind_finally(a)) return false;
         ends.push_back({s_.resolve(b.value), s_.resolve(c.value)});
         break;
       case TermKind::Raise:
@@ -848,6 +800,47 @@ class Folder {
     return false;
   }
 
+  /// `return x if c else y` in a handler, which ends before the `return` that was copied to both
+  /// arms: the copies of one statement become one block, with the value as its parameter.
+  bool join_returns_of_arms(BlockId a) {
+    const BlockId arms[] = {s_.nodes[a.index].edges[0].to, s_.nodes[a.index].edges[1].to};
+    if (arms[0] == arms[1] || s_.options.made_by_dynamo) return false;
+    BlockId ends[2];
+    for (int k = 0; k < 2; ++k) {
+      const Node& arm = s_.nodes[arms[k].index];
+      if (!is_arm_block(a, s_.nodes[a.index].edges[k]) || arm.term != TermKind::Jump ||
+          !arm.edges[0].args.empty())
+        return false;
+      ends[k] = arm.edges[0].to;
+      const Node& end = s_.nodes[ends[k].index];
+      const ValueId value = s_.resolve(end.value);
+      if (end.term != TermKind::Return || !end.body.empty() || !end.params.empty() ||
+          end.pred_count != 1 || end.term_line <= 0 || is_const(value) ||
+          s_.at(value).block != arms[k])
+        return false;
+      const Arm returned = as_expression(arms[k], value, 1);
+      if (!returned || returned.external) return false;
+    }
+    Node &end = s_.nodes[ends[0].index], &other = s_.nodes[ends[1].index];
+    if (ends[0] == ends[1] || end.region != other.region || end.term_line != other.term_line ||
+        end.term_columns != other.term_columns)
+      return false;
+    Value param;
+    param.kind = ValueKind::Param;
+    param.block = ends[0];
+    const ValueId returned = s_.add_value(param);
+    s_.uses[returned.index] = 1;
+    for (int k = 0; k < 2; ++k) {
+      const ValueId args[] = {s_.resolve(s_.nodes[ends[k].index].value)};
+      s_.nodes[arms[k].index].jump_to(ends[0], s_.lifted.arena.copy(args));
+    }
+    end.params.push_back(returned);
+    end.value = returned;
+    end.pred_count = 2;
+    kill(ends[1]);
+    return true;
+  }
+
   /// `a < b < c` as a statement: both ways drop the value.
   bool join_chain_statement(BlockId a) {
     Node& node = s_.nodes[a.index];
@@ -1042,8 +1035,8 @@ class Folder {
       return true;
     return (yes && no && join_returning_arm(a)) || join_chain_statement(a) ||
            (yes && no &&
-            (join_tails(a) || conditional_value(a) || conditional_condition(a) ||
-             join_tails(a, true)));
+            (join_tails(a) || join_returns_of_arms(a) || conditional_value(a) ||
+             conditional_condition(a) || join_tails(a, true)));
   }
 
   /// What has a statement in it is no part of an expression: such blocks are merged in order, each
@@ -1123,6 +1116,8 @@ class Folder {
   StructureGraph& s_;
   std::vector<std::uint8_t> headers_;
   std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
+  /// Of the tests one way from which raises an exception again.
+  std::optional<std::unordered_set<std::int32_t>> rows_that_raise_again_;
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
       latches_;  // by header: tests that lead back to it
   std::unordered_map<std::uint32_t, std::vector<BlockId>>

@@ -99,16 +99,19 @@ class Regions {
   /// A `return` after which the copy of `finally` never completes is not in the bytecode. Nothing
   /// takes what it returns off the stack.
   ValueId left_for_return(const Node& node) const;
-  /// Where `ways`, all that lead into a copy of a cleanup, hand on different values: the copy's
-  /// parameters become those of the block `after` it.
-  void move_differing_parameters(std::span<const BlockId> ways, BlockId copy, BlockId after);
   /// False when a way out has no copy: then the statement is no `finally`.
   bool strip_finally(RegionId r);
   /// A way out of the protected code: it leads to a copy of the body.
   struct WayOut {
-    BlockId copy, after;  // after: what follows the copy
-    bool completes;       // else nothing follows the copy
+    BlockId copy, after;     // after: what follows the copy
+    bool completes;          // else nothing follows the copy
+    bool handed_on = false;  // the copy's parameters are also those of `after`
   };
+  /// Where `ways`, all that lead into a copy of a cleanup, hand on different values: the copy's
+  /// parameters become those of the block `after` it.
+  void move_differing_parameters(std::span<const BlockId> ways, WayOut& way);
+  /// Where the copy stays for other ways: what is returned after it becomes a parameter there, too.
+  bool hand_on_parameters(BlockId copy, BlockId after);
   /// A jump back to the start of a loop that 3.14's table leaves out belongs to the statement: what
   /// leaves a `finally` runs a copy of its body, also on the way back into it.
   bool take_in_ways_back(RegionId r, std::span<const BlockId> protects);

@@ -129,7 +129,7 @@ StatementGraph::LoopShape StatementGraph::shape_of_once(std::uint32_t h, std::ui
     for (std::uint32_t c : children(u)) stack.push_back(c);
     for (std::uint32_t t : graph_.successors(u)) {
       if (!real_edge(u, t)) continue;
-      if (dom_.dominates(body, t)) continue;
+      if (dom_.dominates(body, t) && !ends_body_around(h, t)) continue;
       natural |= t == exit;
       breaks |= !break_.empty() && t == break_[h];
       if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) &&

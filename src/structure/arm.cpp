@@ -1,0 +1,82 @@
+#include "structure/arm.h"
+
+#include <algorithm>
+
+#include "structure/build.h"
+#include "structure/operations.h"
+
+namespace depyf {
+
+Arm arm_as_expression(StructureGraph& s, BlockId block, ValueId root, std::uint32_t inside_uses) {
+  Node& node = s.nodes[block.index];
+  root = s.resolve(root);
+  for (ValueId v : node.body)
+    if (s.is_op(v, Op::POP_TOP)) return {};
+  if (s.is_const(root)) {
+    // constants and nothing else, but for the name of a walrus
+    SmallVector<ValueId, 4> stores;
+    if (!node.body.empty() &&
+        std::find(node.body.begin(), node.body.end(), root) == node.body.end())
+      return {};
+    for (ValueId v : node.body) {
+      const Value& value = s.at(v);
+      if (s.is_const(v)) {
+        if (v != root && s.uses[v.index] > 1) return {};
+        continue;
+      }
+      if (!s.lifted.traits.named_expressions || value.kind != ValueKind::Operation ||
+          !is_name_store(value.op))
+        return {};
+      const ValueId stored = s.resolve(value.operands[0]);
+      if (!s.is_const(stored) || !s.same_const(ConstId(s.at(stored).arg), ConstId(s.at(root).arg)))
+        return {};
+      stores.push_back(v);
+    }
+    ExprId constant = s.ast.constant(ConstId(s.at(root).arg), s.origin(root));
+    for (ValueId store : stores)
+      constant =
+          s.ast.expr(ExprKind::NamedExpr, {make_target(s.ast, s.lifted, store, {}), constant},
+                     UINT32_MAX, 0, s.origin(root));
+    return {constant, {}};
+  }
+  if (node.body.empty() || node.body.back() != root) {
+    if (node.body.empty()) return {};
+    // a walrus ends in a store
+    bool walrus = std::find(node.body.begin(), node.body.end(), root) != node.body.end();
+    if (!walrus) return {};
+  }
+  std::uint32_t saved = s.uses[root.index];
+  if (saved < inside_uses) return {};
+  s.uses[root.index] = saved - inside_uses + 1;
+  std::uint32_t temporaries = s.temporaries.count;
+  BlockBuilder builder(s, true);
+  builder.run(node.body);
+  ExprId e;
+  if (!builder.failed) {
+    e = builder.take(root);
+    if (!e || builder.failed || !builder.out.empty() || builder.pending_count() != 0)
+      e = ExprId::none();
+    if (s.at(root).block != block && s.at(root).kind != ValueKind::Select) e = ExprId::none();
+  }
+  s.uses[root.index] = saved;
+  s.temporaries.count = temporaries;
+  if (!e) return {};
+  if (builder.external) {
+    const Expr& tree = s.ast[e];
+    const Expr& first = tree.kind == ExprKind::BoolOp && tree.op == 0 ? s.ast[tree.kids[0]] : tree;
+    if (first.kind != ExprKind::Compare || first.kids[0]) return {};
+  }
+  return {e, builder.external};
+}
+
+Arm prefix_as_arm(StructureGraph& s, BlockId block, std::size_t length, ValueId root,
+                  std::uint32_t inside_uses) {
+  std::vector<ValueId>& body = s.nodes[block.index].body;
+  std::vector<ValueId> whole = body;
+  body.resize(length);
+  const Arm arm = arm_as_expression(s, block, root, inside_uses);
+  body = std::move(whole);
+  return arm;
+}
+
+}  // namespace depyf
