@@ -337,6 +337,13 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
     check.detail = "it is the code of a function, not of a module";
     return check;
   }
+  if (module[module.root].flags & (kGenerator | kCoroutine | kAsyncGenerator)) {
+    check.outcome = Check::NoModule;
+    check.detail =
+        "it has `await` outside of a function, which only "
+        "compile(…, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) takes";
+    return check;
+  }
   const std::optional<cli::Reply> compiled = compiler.compile(
       module.version, decompiled.source.text, path.filename().string(), module.optimization);
   if (!compiled) {

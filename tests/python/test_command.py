@@ -1,6 +1,9 @@
 """`depyf` and `python -m depyf`: the wheel's door to the core's command."""
 
+import ast
+import importlib.util
 import json
+import marshal
 import os
 import py_compile
 import re
@@ -268,6 +271,22 @@ def test_interpreters_are_given_as_programs_or_as_folders(pyc, tmp_path):
     for given in (sys.executable, str(tmp_path / "bin"), str(tmp_path)):
         done = native("decompile", pyc, env=dict(NOWHERE, DEPYF_PYTHONS=given))
         assert done.returncode == 0 and "mod.pyc: proven (" in done.stderr, done
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 8), reason="before, no code awaits outside of a function"
+)
+def test_await_outside_of_a_function_comes_back_and_is_not_checked(tmp_path):
+    """As `python -m asyncio` and notebooks compile it: no plain compile() takes the source."""
+    text = "await f(x)\nasync for i in y:\n    print(i)\nz = [i async for i in y]\n"
+    flags = getattr(ast, "PyCF_ALLOW_TOP_LEVEL_AWAIT", 0)
+    code = compile(text, "cell.py", "exec", flags=flags)
+    path = tmp_path / "cell.pyc"
+    path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    done = run("decompile", str(path))
+    assert done.stdout == text
+    assert done.returncode == 0
+    assert "not checked because it has `await` outside of a function" in done.stderr
 
 
 def test_what_has_no_interpreter_is_not_checked_and_no_failure(pyc, tmp_path):
