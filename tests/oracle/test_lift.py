@@ -104,6 +104,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow  # each runs the programs again
 @pytest.mark.parametrize("mistake", sorted(MISTAKES))
 def test_a_mistake_is_noticed(mistake, tmp_path):
     minor = next((m for m in (11, 12, 10, 9, 13, 14) if m in interpreters()), None)

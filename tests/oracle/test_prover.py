@@ -38,6 +38,7 @@ def test_the_world_tells_programs_apart():
     assert all(prover_run.behaviour(one, 1) == prover_run.behaviour(one, 1) for one, _ in codes)
 
 
+@pytest.mark.slow
 def test_pairs_that_differ_a_little_are_told_apart():
     assert len(prover_pairs.all_pairs()) > 350
     assert prover_pairs.failures() == []
@@ -50,6 +51,7 @@ def test_every_rule_has_such_pairs():
     assert rules - {"simplify", "facts", "displays"} <= named  # displays: prover_pairs.PAIRS
 
 
+@pytest.mark.slow
 def test_an_attack_finds_nothing():
     verdicts, wrong = attack_run.run(1, 0, 1200)
     assert wrong == {}

@@ -50,6 +50,7 @@ def seconds(path):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     COMMAND is None or os.name != "posix", reason="needs the native program depyf (DEPYF_BUILD_DIR)"
 )

@@ -462,6 +462,7 @@ def test_a_build_without_a_registry_says_what_to_do(tmp_path):
     assert subprocess.run(command, env=environment).returncode == 0
 
 
+@pytest.mark.slow  # compiles
 def test_the_extension_can_be_loaded_where_headers_do_not_export_it(tmp_path):
     """Headers of 3.7 and 3.8 define PyMODINIT_FUNC so; a package built with them must load."""
     compiler = shutil.which("c++") or shutil.which("g++")
