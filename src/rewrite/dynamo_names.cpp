@@ -46,6 +46,7 @@ class Naming {
       join_stores();
       count();
       if (drop_copies()) find_locals();
+      if (fold_values()) find_locals();
     }
     name_globals();
     if (!locals_.empty()) {
@@ -377,6 +378,66 @@ class Naming {
       (ref.owner ? list_of(ast_, ref) : body()) = shorter;
     }
     return dropped;
+  }
+
+  // ---------------------------------------------------------------- values that need no name
+
+  /// What says as much as a name for it would: an attribute of a global, an empty list.
+  bool needs_no_name(ExprId id) const {
+    const Expr& e = ast_[id];
+    if (e.kind == ExprKind::List) return e.kids.empty();
+    if (e.kind != ExprKind::Attribute) return false;
+    const Expr& of = ast_[e.kids[0]];
+    return of.kind == ExprKind::Name && static_cast<NameScope>(of.op) == NameScope::Global;
+  }
+
+  /// Where an expression reads a local, if nothing but names and constants is read before it.
+  ExprId read_first(ExprId id, std::uint32_t name, bool& computed) const {
+    const Expr& e = ast_[id];
+    if (is_fast(e)) return e.a == name ? id : ExprId();
+    const bool global =
+        e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global;
+    if (global || e.kind == ExprKind::Constant) return {};
+    if (e.kind == ExprKind::Call || e.kind == ExprKind::Tuple || e.kind == ExprKind::Attribute ||
+        e.kind == ExprKind::Subscript)
+      for (ExprId kid : e.kids)
+        if (const ExprId found = read_first(kid, name, computed); found || computed) return found;
+    computed = true;
+    return {};
+  }
+
+  /// `t = torch.f` or `t = []` and then `x = t(y)`, where nothing else reads t: `x = torch.f(y)`.
+  /// The bytecode has such a value on the stack.
+  bool fold_values() {
+    bool folded = false;
+    ListRefs refs;
+    collect_lists(ast_, body(), refs);
+    for (const ListRef& ref : refs) {
+      if (ref.which == ListRef::Arms) continue;
+      const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
+      std::vector<StmtId> list(old.begin(), old.end());
+      for (std::size_t i = list.size(); i-- > 1;) {
+        const Stmt& made = ast_[list[i - 1]];
+        const Stmt& next = ast_[list[i]];
+        if (made.kind != StmtKind::Assign || made.list.size() != 1) continue;
+        if (next.kind != StmtKind::Assign && next.kind != StmtKind::Return) continue;
+        const Local* local = local_of(made.list[0]);
+        if (!local || local->made_up || local->reads != 1 || definition(*local) != list[i - 1] ||
+            !needs_no_name(made.e[0]) || !next.e[0])
+          continue;
+        bool computed = false;
+        const ExprId place = read_first(next.e[0], local->name.index, computed);
+        if (!place) continue;
+        ast_[place] = ast_[made.e[0]];
+        absorb(list[i], list[i - 1]);
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(i - 1));
+      }
+      if (list.size() == old.size()) continue;
+      folded = true;
+      const std::span<StmtId> shorter = ast_.arena.copy(list);
+      (ref.owner ? list_of(ast_, ref) : body()) = shorter;
+    }
+    return folded;
   }
 
   static constexpr std::size_t kFar = 64;

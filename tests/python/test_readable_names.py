@@ -321,3 +321,19 @@ def test_a_long_string_is_written_as_adjacent_ones():
         "    return self.named[f'{self.x} a b c' + %r], [y + 1 for y in self]\n" % (words, words)
     ).source
     assert said == GOLDEN, said
+
+
+def test_what_says_as_much_as_a_name_gets_none():
+    result = readable(
+        "def f(rewards):\n"
+        "    graph_out_0 = __compiled_fn_3_%s(\n"
+        "        torch._as_tensor_fullprec((tmp_1 := rewards)[1]),\n"
+        "        torch._as_tensor_fullprec(tmp_1[0]))\n"
+        "    del tmp_1\n"
+        "    tmp_2 = __resume_at_8_4((rewards,))\n"
+        "    return tmp_2([], [], graph_out_0[0], rewards.pop())\n" % UUID,
+        callee_parameters={"__resume_at_8_4()": ("__nested_resume_fns", "__nested_frame_values")},
+    )
+    assert result.source.count("torch._as_tensor_fullprec(rewards[") == 2, result.source
+    assert "torch_as_tensor_fullprec" not in result.source
+    assert "([], [], " in result.source and " = []" not in result.source
