@@ -280,6 +280,15 @@ def test_the_learning_rate_becomes_a_tensor_where_the_optimizer_is_made(tmp_path
     assert change.patch.splitlines()[0] == "--- a" + str(program)
 
 
+def test_a_recompile_that_needs_no_action_hides_no_other_of_the_same_function():
+    apart = again("/a/b.py", 1, 2.0, "n != 1")
+    decided = dict(again("/a/b.py", 1, 0.5, "n >= 0 and n <= x.size()[0]"), compile_id="1/2")
+    run = run_of([apart, decided])
+    (change,) = advise.changes(run)
+    assert (change.row, change.seconds) == ("shape condition", 0.5)
+    assert "what needs no action:\n     2.00 s" in advise.text(run)
+
+
 def test_where_there_is_no_advice_torchs_own_hints_are_told(tmp_path):
     met = {"reason": "odd", "explanation": "An odd thing.", "hints": ["Do it otherwise."]}
     met["location"] = "/a/b.py:7"

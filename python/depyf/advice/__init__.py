@@ -25,7 +25,7 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 WITHOUT_HINTS = NORMAL + ("item that decides",)
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
-NO_ACTION = ("size 0 or 1", "size from 2", "cache state")
+NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")
 
 #: rows of what is one of a few, so that an entry is for one of them
 OF_A_FEW = ("given or None", "none", "flag", "text", "value", "member of a set")

@@ -57,6 +57,14 @@ for p in (0.25, 0.5, 0.75):
     y = f(torch.ones(8), p)
     result.append(((y == 0) | (y == 1 / (1 - p))).all())
 """
+_ROWS_OF = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, rows):
+    return x.view(rows, -1, 2).transpose(0, 1) + 1
+
+x = torch.arange(24)
+result = [f(x, rows) for rows in (2, 3, 1)]
+"""
 _DIMENSION = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x, dimension):
@@ -878,6 +886,22 @@ def f(x, count, even):
 
 result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2, 3, 4)]
 """,
+            )
+        ],
+    ),
+    row(
+        "number 0 or 1",
+        "",
+        [
+            helps(
+                "torch's operators treat the numbers 0 and 1 apart, as they do with sizes, so one "
+                "compile for each and one for the others is normal and needs no action; a branch "
+                "before the call, with a function of its own for that number, avoids it.",
+                _ROWS_OF,
+                _ROWS_OF.replace(
+                    "f(x, rows) for",
+                    "f(x, rows) if rows > 1 else x.view(1, -1, 2).transpose(0, 1) + 1 for",
+                ),
             )
         ],
     ),

@@ -763,6 +763,7 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
                 line,
                 reason["kind"],
                 reason["name"],
+                reason["row"],  # what needs no action is no part of what helps
                 reason["failed"] if reason["kind"] == "guard" else "",
             )
             add(identity, node, node.seconds, {"kind": "recompile", "reason": reason})

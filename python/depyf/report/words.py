@@ -763,7 +763,7 @@ def _describe(found: Said, guard: str) -> None:
         if low is not None:
             _advise(found, "size from 2", **low.groupdict())
         else:
-            _advise(found, "shape condition" if of_shape else "number condition")
+            _advise(found, "shape condition" if of_shape else _condition_row(found, guard))
         return
     found["words"] = "the guard `%s` does not hold any more" % guard
 
@@ -794,7 +794,7 @@ def _advise(found: Said, key: str, **names: str) -> None:
         names["variable"] = names["name"]
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
     # a symbolic number on which the program decides is a constant again
-    decides = _decides(found)
+    decides = bool(setting or key == "counter") and _decides(found)
     if decides and key == "counter":
         key = "integer used as a constant" if _is_length(found) else "counter that decides"
         row = guard_rows.BY_KEY[key]
@@ -915,6 +915,21 @@ def _constant_row(found: Said) -> str:
     return "integer of an operator"
 
 
+_APART = re.compile(r"^(?P<name>[\w.\[\]']+) != [01]$|^2 <= (?P<other>[\w.\[\]']+)$")
+
+
+def _condition_row(found: Said, guard: str) -> str:
+    """The row of a condition on a number: one that the program asks for, or an operator that treats
+    0 and 1 apart.
+    """
+    match = _APART.match(guard)
+    if match is None or _DECIDES.match(found["source"]):
+        return "number condition"
+    name = match.group("name") or match.group("other")
+    decided = uses.tested_at(found["file"], found["line"], name)
+    return "number condition" if decided else "number 0 or 1"
+
+
 def _is_length(found: Said) -> bool:
     """Whether a value tells how often a loop runs."""
     if re.search(r"\bfor\b.*\brange\(|^while\b", found["source"]):
@@ -953,7 +968,7 @@ def describe_any(
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known or given:
         # with dynamic=True, too, the first number has a compile of its own
-        _advise(found, "number condition")
+        _advise(found, _condition_row(found, known[0] if known else ""))
         return
     if found["row"] in ("counter", "counter that decides"):
         _advise(found, "integer attribute")
