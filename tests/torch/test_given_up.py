@@ -47,6 +47,8 @@ def test_a_function_at_its_limit_keeps_what_it_has(tmp_path):
     )
     assert "compile failed" not in readme
     assert "an earlier compile does not fit: 0/1: `k` was 1" in readme
+    page = (tmp_path / "index.html").read_text()
+    assert "torch compiles nothing that is called in those calls either." in page
 
 
 def test_a_function_that_fails_once_runs_no_earlier_compile(tmp_path):

@@ -1253,6 +1253,8 @@ def of_failure(
     found["raised"] = text.startswith(_INTERRUPTS) or fullgraph or hard
     if hard and not found["then"]:
         found["then"] = "torch raised the exception to the program, and it ended the call."
+    if found["row"] == "limit" and not found["raised"] and not found["then"]:
+        found["then"] = "torch compiles nothing that is called in those calls either."
     return found
 
 
