@@ -178,6 +178,17 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_BETA = """
+import numpy
+numpy.random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x, y):
+    share = float(numpy.random.beta(0.5, 0.5))
+    return x * share + y * (1 - share)
+
+result = [f(torch.ones(3), torch.zeros(3)) for _ in range(3)]
+"""
 _FACTORIAL = """
 import math
 
@@ -1125,13 +1136,44 @@ for step in (torch.ones(3) * count for count in range(3)):
         reason=r"missing tp_iter",
         names=r"UserDefinedObjectVariable\((?P<name>\w+)\)",
     ),
+    # a method may give another result at each call: a custom operator must not hold it
+    row(
+        "method of numpy",
+        "torch has nothing of its own for `{called}`, so the graph cannot hold the call.",
+        [
+            helps(
+                "Call `{called}` before the compiled function, and pass what it returns, a number "
+                "as a tensor: torch.tensor(...). (Not as a custom operator: where the result is "
+                "drawn, or depends on more than the arguments, torch may merge the calls.)",
+                _BETA,
+                """
+import numpy
+numpy.random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x, y, share):
+    return x * share + y * (1 - share)
+
+result = []
+for _ in range(3):
+    share = torch.tensor(float(numpy.random.beta(0.5, 0.5)))
+    result.append(f(torch.ones(3), torch.zeros(3), share))
+""",
+            )
+        ],
+        ids=("GB0294",),
+        reason=r"numpy function unsupported",
+        where=r"numpy function:? <(bound|built-in) method|\n> .*\b(np|numpy)\.random\.",
+    ),
     row(
         "numpy function",
         "torch has nothing of its own for `{called}`, so the graph cannot hold the call.",
         [
             helps(
-                "Wrap the call in a custom operator (torch.library.custom_op, and register_fake "
-                "for the shape of its result): the graph holds that.",
+                "Only where the result depends on nothing but the arguments (no random numbers, no "
+                "file), as torch may merge equal calls: wrap the call in a custom operator "
+                "(torch.library.custom_op, and register_fake for the shape of its result); the "
+                "graph holds that.",
                 _INTERP,
                 """
 import numpy
