@@ -361,7 +361,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     elif wanted.startswith("lr="):
         changed = _with_rate(source, tree)
     elif wanted.startswith("torch._dynamo.") and "mark_" in wanted:
-        changed = _with_mark(source, tree, line, wanted)
+        changed = _with_marks(source, tree, line, wanted)
     else:
         changed = None
     if changed is None or changed == source or not _compiles(changed):
@@ -663,26 +663,19 @@ def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
     return "".join(lines[:end] + written + lines[end:])
 
 
-def _with_mark(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
-    """A mark before the only call of the function at the line, where what is passed has a name."""
-    name = re.match(r"^([\w.]+)\((\w+), (\d+)\)$", wanted)
+def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
+    """Marks before the only call of the function at the line, where what is passed has a name."""
+    marks = [re.match(r"^([\w.]+)\((\w+), (\d+)\)$", one) for one in wanted.split(" and ")]
     function = next(
         (
             node
             for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef)
-            and min([node.lineno] + [one.lineno for one in node.decorator_list])
-            <= line
-            <= node.lineno
+            if isinstance(node, ast.FunctionDef) and _first_line(node) <= line <= node.lineno
         ),
         None,
     )
-    if name is None or function is None:
+    if function is None:
         return None
-    parameters = [one.arg for one in function.args.args]
-    if name.group(2) not in parameters:
-        return None
-    position = parameters.index(name.group(2))
     calls = []
     for body in _bodies(tree):
         for statement in body:
@@ -691,16 +684,19 @@ def _with_mark(source: str, tree: ast.Module, line: int, wanted: str) -> Optiona
                     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                         if node.func.id == function.name:
                             calls.append((statement, node))
-    if len(calls) != 1 or len(calls[0][1].args) <= position:
+    if len(calls) != 1:
         return None
     statement, call = calls[0]
-    passed = call.args[position]
-    if not isinstance(passed, ast.Name):
-        return None
-    argument = passed.id
     lines = source.splitlines(True)
     before = lines[statement.lineno - 1][: statement.col_offset]
-    if before.strip():
-        return None
-    mark = "%s%s(%s, %s)\n" % (before, name.group(1), argument, name.group(3))
-    return "".join(lines[: statement.lineno - 1] + [mark] + lines[statement.lineno - 1 :])
+    parameters = [one.arg for one in function.args.args]
+    written = []
+    for mark in marks:
+        if mark is None or mark.group(2) not in parameters or before.strip():
+            return None
+        position = parameters.index(mark.group(2))
+        passed = call.args[position] if position < len(call.args) else None
+        if not isinstance(passed, ast.Name):
+            return None
+        written.append("%s%s(%s, %s)\n" % (before, mark.group(1), passed.id, mark.group(3)))
+    return "".join(lines[: statement.lineno - 1] + written + lines[statement.lineno - 1 :])

@@ -1,6 +1,7 @@
 """Reasons in plain words: what torch says, read."""
 
 import json
+import re
 
 import pytest
 
@@ -543,6 +544,14 @@ def test_a_resume_function_knows_the_parameters_of_what_it_continues():
         run = {"functions": [dict(root, entries=[]), dict(resumed, entries=[entry])]}
         node = overview.Node(run, run["functions"][1], entry, "1/1")
         assert any("mark_dynamic" in one for one in node.reasons[0]["help"]) == marked
+
+
+def test_what_a_local_holds_is_not_advised_to_be_marked():
+    for name in ("d.logits", "g['weight']"):
+        text = "3/0: tensor '%s' size mismatch at index 0. expected 32, actual 19" % name
+        assert not any("mark_" in one for one in words.of_reason(text, "", 33, ["x"])["help"])
+        root = re.split(r"\W", name)[0]
+        assert any("mark_" in one for one in words.of_reason(text, "", 33, [root])["help"])
 
 
 @pytest.mark.parametrize(

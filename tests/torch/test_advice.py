@@ -237,11 +237,49 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
     assert said["row"] == key
     assert bool(said["help"]) == bool(key)
     if key.startswith("size"):
-        wanted = "mark_dynamic(x, 0)" if key == "size" else "needs no action; padding"
+        wanted = "dynamic=True) compiles" if key == "size" else "needs no action; padding"
+        assert ("maybe_mark_dynamic(x, 0)" in said["help"][-1]) == (key == "size")
         assert wanted in said["help"][0] and "mark_unbacked" not in said["help"][0]
         unbacked = [text for text in said["help"] if "mark_unbacked(x, 0)" in text]
         assert len(unbacked) == (key != "size")
         assert all(text.startswith("Only if the code does not branch") for text in unbacked)
+
+
+@pytest.mark.parametrize(
+    "shapes, marks",
+    [
+        ("(size, 3), (size, 3)", ["x, 0", "y, 0"]),
+        ("(size, size), (1, 1)", ["x, 0", "x, 1"]),
+        ("(size, 3), (4, 3)", []),  # the size is another input's in the first call alone
+    ],
+)
+def test_sizes_that_change_together_are_marked_together(tmp_path, shapes, marks):
+    program = tmp_path / "together.py"
+    text = """import torch
+
+@torch.compile(backend="eager")
+def f(x, y):
+    return x.sum() - y.sum()
+
+for size in (4, 5, 6):
+    x, y = map(torch.ones, (%s))
+    f(x, y)
+"""
+    program.write_text(text % shapes)
+    torch._dynamo.reset()
+    with depyf.capture() as found:
+        runpy.run_path(str(program))
+    (said,) = met(overview.nodes_of([found.to_json()]), "size")
+    calls = ["torch._dynamo.maybe_mark_dynamic(%s)" % one for one in marks or ["x, 0"]]
+    assert said["patches"] == ["torch.compile(..., dynamic=True)", " and ".join(calls)]
+    marked = advise._with_marks(
+        program.read_text(), advise._parsed(str(program))[1], 4, said["patches"][1]
+    )
+    program.write_text(marked)
+    torch._dynamo.reset()
+    with depyf.capture() as found:
+        runpy.run_path(str(program))
+    assert not [one for node in overview.nodes_of([found.to_json()]) for one in node.reasons]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
     assert len(lines) <= 10, lines
     text = "\n".join(lines)
     assert "6 compiles of 1 function" in text and "3 graph breaks at 1 line, 4 recompiles" in text
-    assert "program.py:16" in text and "mark_dynamic" in text and "out" in lines[-1]
+    assert "program.py:16" in text and "dynamic=True" in text and "out" in lines[-1]
 
 
 def test_a_module_and_only_the_recompiles(start, tmp_path):

@@ -2,7 +2,7 @@
 
 Which row a guard has is decided by its text in `depyf.report.words`, by the row's key. `{name}` is
 the thing as torch names it, `{variable}` the same where it is one plain name, `{index}` a
-dimension, `{before}` a value.
+dimension, `{before}` a value, `{marks}` are calls that mark sizes as dynamic.
 """
 
 from depyf.advice import helps, row
@@ -111,6 +111,13 @@ def f(x):
     return x + 1
 
 result = [f(torch.ones(size, 3)) for size in (4, 5, 6)]
+"""
+_SIZES = """
+@torch.compile(backend="eager")
+def f(x, y):
+    return (x - y).sum()
+
+result = [f(torch.ones(size, 3), torch.zeros(size, 3)) for size in (4, 5, 6)]
 """
 _SMALL = """
 @torch.compile(backend="eager")
@@ -590,28 +597,29 @@ ROWS = (
         "",
         [
             helps(
-                "torch._dynamo.mark_dynamic({name}, {index}) before the first call compiles "
-                "once for all sizes from 2 on.",
-                _SIZE,
-                """
-@torch.compile(backend="eager")
-def f(x):
-    return x + 1
-
-result = []
-for size in (4, 5, 6):
-    x = torch.ones(size, 3)
-    torch._dynamo.mark_dynamic(x, 0)
-    result.append(f(x))
-""",
-                "torch._dynamo.mark_dynamic({name}, {index})",
-            ),
-            helps(
                 "torch.compile(..., dynamic=True) compiles once for all sizes from 2 on of all "
                 "inputs.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
+            ),
+            # mark_dynamic raises where torch finds that a size is that of an input without a mark
+            helps(
+                "{marks} before the first call does so for {this} alone.",
+                _SIZES,
+                """
+@torch.compile(backend="eager")
+def f(x, y):
+    return (x - y).sum()
+
+result = []
+for size in (4, 5, 6):
+    x, y = torch.ones(size, 3), torch.zeros(size, 3)
+    torch._dynamo.maybe_mark_dynamic(x, 0)
+    torch._dynamo.maybe_mark_dynamic(y, 0)
+    result.append(f(x, y))
+""",
+                "{marks}",
             ),
         ],
     ),

@@ -233,6 +233,9 @@ class Node:
             _fill_after(reason, self.entry, whole, self.breaks)
             small = reason["row"] == "size" and self._tried(reason["tried"])
             beside = _small_beside(small, self.entry) if small else None
+            changed = _changed_sizes(small, self.entry) if small else []
+            if changed:
+                words.describe_sizes(reason, changed)
             if beside is not None:
                 words.describe_small(reason, *beside)
             elif reason["row"] in words.SYMBOLIC:
@@ -455,6 +458,12 @@ def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, 
         if size in ("0", "1") and now.get((name, index), size) != size:
             return name, index, size
     return None
+
+
+def _changed_sizes(tried: Document, entry: Document) -> List[Tuple[str, int]]:
+    """(tensor, dimension) of each that has another size, or any, in the entry that was made."""
+    now = _sizes(entry)
+    return [one for one, size in _sizes(tried).items() if now.get(one, size) != size]
 
 
 def _has_size(reason: words.Said, entry: Document) -> bool:

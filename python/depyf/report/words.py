@@ -976,6 +976,32 @@ def describe_any(
         _advise(found, "integer in a function")
 
 
+#: sizes that are marked one by one; for more, dynamic=True is the shorter way
+_MOST_MARKS = 4
+
+
+def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
+    """Names all dimensions to be marked as dynamic: a mark of one of several that change together
+    spares no compile.
+
+    Args:
+        found: the reason, of a changed size.
+        changed: (tensor, dimension) of each that changed.
+    """
+    parameters = found["parameters"]
+    names = [(_argument(name), index) for name, index in changed]
+    can = all(
+        _is_programs(name, parameters)
+        and (parameters is None or re.split(r"\W", name)[0] in parameters)
+        for name, _ in names
+    )
+    marks = ["torch._dynamo.maybe_mark_dynamic(%s, %d)" % one for one in names]
+    if not can or len(marks) > _MOST_MARKS:
+        marks = []
+    this = "this one" if len(marks) == 1 else "these"
+    _advise(found, "size", marks=" and ".join(marks), this=this)
+
+
 def describe_small(found: Said, name: str, index: int, before: str) -> None:
     """Says that another size was 0 or 1, too, which torch compiles apart whatever is dynamic."""
     found["words"] += "; `%s.size(%d)`, which was %s, is another, too" % (name, index, before)
@@ -1112,6 +1138,8 @@ def _describe_tensor(found: Said, match: Match[str]) -> None:
         index = groups.get("index") or "0"
         found["words"] = "`%s.size(%s)` was %s, is %s" % (name, index, before, after)
         _advise(found, _size_row(name, before, after), index=index)
+        if found["row"] == "size":
+            describe_sizes(found, [(name, int(index))])
     elif what == "stride":
         found["words"] = "`%s.stride(%s)` was %s, is %s" % (
             name,
