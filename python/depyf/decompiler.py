@@ -195,6 +195,8 @@ def decompile(
         comments = [
             "NOT PROVEN to do what the bytecode does: " + " ".join(outcome[1].split())
         ] + comments
+    if _shows_texts_as_annotations(found, made[0]):
+        comments.append("annotations are texts: from __future__ import annotations")
     text = DecompiledSource("".join("# %s\n" % shown(line) for line in comments) + made[0])
     text.verdict, text.detail = outcome
     lost = _lost_names(found, name)
@@ -209,6 +211,29 @@ _TORCHS_GLOBALS = (
     "ignored: when globals named like those that torch makes (__compiled_fn_1, __resume_at_30_2) "
     "are looked up"
 )
+
+
+def _shows_texts_as_annotations(code: types.CodeType, source: str) -> bool:
+    """Whether a function's source has annotations that a statement elsewhere makes texts."""
+    from depyf.signature import has_texts_as_annotations
+
+    if not has_texts_as_annotations(code) or code.co_name == "<module>":
+        return False
+    import ast
+
+    from depyf.compiling import places_of
+
+    try:
+        nodes = list(ast.walk(places_of(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(
+        isinstance(node, ast.AnnAssign)
+        or (isinstance(node, ast.arg) and node.annotation is not None)
+        or (isinstance(node, functions) and node.returns is not None)
+        for node in nodes
+    )
 
 
 def _uses_torchs_globals(code: types.CodeType) -> bool:

@@ -3,6 +3,8 @@
 Nothing of the objects is executed: no `__repr__`, no properties, no lazy annotations.
 """
 
+import __future__
+
 import ast
 import builtins
 import math
@@ -11,7 +13,6 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
-_CO_FUTURE_ANNOTATIONS = (0x100000, 0x1000000)  # up to 3.7, from 3.8 on
 
 # A longer text is described in a comment instead; a deeper one may hold itself.
 _MAX_LENGTH = 200
@@ -68,6 +69,11 @@ def signature(
     return tuple(texts), comments
 
 
+def has_texts_as_annotations(code: types.CodeType) -> bool:
+    """Whether `from __future__ import annotations` stands in the module of `code`."""
+    return bool(code.co_flags & __future__.annotations.compiler_flag)
+
+
 def describe(value: object) -> str:
     """`<object of type Foo>`, without asking the object."""
     return "<object of type %s>" % _type_name(type(value))
@@ -98,7 +104,7 @@ def _annotations(
     found = function.__annotations__
     if type(found) is not dict:
         return {}
-    as_text = any(code.co_flags & flag for flag in _CO_FUTURE_ANNOTATIONS)
+    as_text = has_texts_as_annotations(code)
     result = {}
     for name, value in found.items():
         text = namer.text(value)
@@ -160,11 +166,9 @@ class _Namer:
         if kind is float:
             return repr(value) if math.isfinite(value) else None
         if kind is complex:
-            return repr(value) if math.isfinite(value.real + value.imag) else None
+            return self._complex(value)
         if kind in (str, bytes):
             return repr(value) if len(value) <= _MAX_LENGTH else None
-        if kind is type(None):
-            return "None"
         if kind not in (tuple, list, set, dict) or len(value) > _MAX_LENGTH:
             return None
         if kind is dict:
@@ -183,11 +187,27 @@ class _Namer:
             return "(%s,)" % inside if len(items) == 1 else "(%s)" % inside
         return "[%s]" % inside if kind is list else "{%s}" % inside
 
-    def _texts(self, values: Iterable[Any], depth: int) -> Optional[List[str]]:
-        """An expression for each of `values`, or None where one has none."""
+    def _complex(self, value: complex) -> Optional[str]:
+        """`-1j` has a real part of -0.0, and no sum of literals has one of 0.0 beside -1j."""
+        if not math.isfinite(value.real + value.imag):
+            return None
+        for text in (repr(value), "-%r" % complex(0.0, abs(value.imag))):
+            if repr(ast.literal_eval(text)) == repr(value):
+                return text
+        name = self._name(complex)
+        return None if name is None else "%s(%r, %r)" % (name, value.real, value.imag)
+
+    def _texts(
+        self, values: Iterable[Any], depth: int, as_types: bool = False
+    ) -> Optional[List[str]]:
+        """An expression for each of `values`, or None where one has none.
+
+        `as_types`: they stand within a type, where None means its own type.
+        """
         texts = []
         for value in values:
-            text = self.text(value, depth + 1)
+            is_none = as_types and value is type(None)
+            text = "None" if is_none else self.text(value, depth + 1)
             if text is None:
                 return None
             texts.append(text)
@@ -195,7 +215,8 @@ class _Namer:
 
     def _name(self, value: Any) -> Optional[str]:
         if value is type(None):
-            return "None"
+            type_name = self._name(type)
+            return None if type_name is None else type_name + "(None)"
         name = None
         if issubclass(type(value), type):
             name = type.__dict__["__name__"].__get__(value)
@@ -223,7 +244,7 @@ class _Namer:
         """`list[int]`, `int | None`, `Optional[int]`."""
         kind = type(value)
         if kind in _ALIASES:
-            items = self._texts(value.__args__, depth)
+            items = self._texts(value.__args__, depth, True)
             if not items:
                 return None
             if kind.__name__ in ("UnionType", "Union"):
@@ -243,7 +264,7 @@ class _Namer:
         origin = self._typing_name(name)
         if origin is None or type(arguments) is not tuple or not arguments:
             return None
-        items = self._texts(arguments, depth)
+        items = self._texts(arguments, depth, True)
         if items is None:
             return None
         if name == "Callable" and arguments[0] is not Ellipsis:

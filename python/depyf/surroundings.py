@@ -5,10 +5,11 @@ Compared without running anything of the objects' own, `__eq__` included.
 
 import sys
 import types
-from typing import Any, List, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 _MISSING = object()
 # Values that are compared by what they are; every other one by identity.
+_MOST_BITS = 1000
 _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 # What `class` and `import` call.
@@ -172,7 +173,22 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
         if same is None:
             return "unproven", "%s is another object" % place
         return "different", "%s is %s, but the other's is %s" % (place, _shown(a), _shown(b))
+    alike = _alike(first, second)
+    if alike:
+        return "unproven", "%s and %s are one object on one side alone" % tuple(
+            one % name for name in alike
+        )
     return "", ""
+
+
+def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str, str]]:
+    """Two names that have one object on one side, and two equal ones on the other."""
+    seen: Tuple[Dict[int, str], Dict[int, str]] = {}, {}
+    for name in sorted(first):
+        known = [names.setdefault(id(v[name]), name) for names, v in zip(seen, (first, second))]
+        if known[0] != known[1]:
+            return min(known), name
+    return None
 
 
 def _same(a: Any, b: Any) -> Any:
@@ -190,7 +206,9 @@ def _same(a: Any, b: Any) -> Any:
         if type(x) not in _LITERALS or type(y) not in _LITERALS:
             return None if type(x) is type(y) else False
         # repr tells 0.0 from -0.0; a NaN is no other NaN.
-        if type(x) is not type(y) or x != y or repr(x) != repr(y):
+        if type(x) is not type(y) or x != y:
+            return False
+        if type(x) in (float, complex) and repr(x) != repr(y):
             return False
     return True
 
@@ -198,5 +216,7 @@ def _same(a: Any, b: Any) -> Any:
 def _shown(value: Any) -> str:
     if value is _MISSING:
         return "missing"
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        return "an integer of %d bits" % value.bit_length()  # CPython may refuse to write it
     text = repr(value) if type(value) in _LITERALS else "of type %s" % type(value).__qualname__
     return text if len(text) <= 60 else text[:57] + "..."

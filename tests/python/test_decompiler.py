@@ -280,6 +280,16 @@ def test_a_function_shows_its_defaults_and_annotations():
     assert namespace["literals"].__kwdefaults__ == literals.__kwdefaults__
 
 
+def test_annotations_that_are_texts_are_said():
+    text = "from __future__ import %s\ndef f(a: 'Later'):\n    def g(b: Later): return b\n    return g\n"
+    for name, said in (("annotations", True), ("print_function", False)):
+        namespace = {}
+        exec(compile(text % name, "m", "exec"), namespace)
+        source = depyf.decompile(namespace["f"])
+        assert ("# annotations are texts: from __future__ import annotations" in source) == said
+        assert source.proven and "def f(a: 'Later')" in source, source
+
+
 def test_what_no_source_can_name_is_said():
     def inner(a=object(), b=float("nan"), c=1) -> Odd():
         return a

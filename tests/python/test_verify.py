@@ -901,6 +901,24 @@ def test_what_class_and_import_call_counts():
     assert "packages" in result.ignored
 
 
+def test_which_names_have_one_object_counts():
+    import depyf
+
+    source = "def f():\n    return x is y\n"
+    one, equal = (tuple([1, 2]) for _ in range(2))
+    assert depyf.compare(_function(source, x=one, y=one), _function(source, x=equal, y=equal))
+    result = depyf.compare(_function(source, x=one, y=one), _function(source, x=one, y=equal))
+    assert result.verdict == "unproven" and "one object on one side alone" in result.detail
+
+
+def test_values_that_cannot_be_written_are_compared():
+    import depyf
+
+    source = "def f():\n    return x\n"
+    result = depyf.compare(_function(source, x=10**5000), _function(source, x=10**5000 + 1))
+    assert result.verdict == "different" and "an integer of 16610 bits" in result.detail
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="exception tables")
 def test_rows_that_end_inside_of_caches_prove_nothing():
     import depyf

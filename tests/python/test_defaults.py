@@ -1,0 +1,51 @@
+"""The defaults that depyf.decompile shows of a function are the function's."""
+
+from hypothesis import given, settings, strategies
+
+import depyf
+
+_FLOATS = strategies.floats(allow_nan=False, allow_infinity=False)
+_NUMBERS = strategies.one_of(
+    strategies.integers(),
+    _FLOATS,
+    strategies.builds(complex, _FLOATS, _FLOATS),
+    strategies.builds(complex, *[strategies.sampled_from([0.0, -0.0, 1.0, -1.0])] * 2),
+)
+_ATOMS = strategies.one_of(
+    _NUMBERS,
+    strategies.sampled_from([None, type(None), True, False, ..., int, "", b"", ()]),
+    strategies.text(max_size=5),
+    strategies.binary(max_size=5),
+)
+
+
+def _exactly(value):
+    """What tells the value from others, signs of zeros and types included."""
+    inside = value.items() if type(value) is dict else value
+    if type(value) in (tuple, list, dict):
+        return type(value), [_exactly(one) for one in inside]
+    return type(value), repr(value)
+
+
+@given(
+    strategies.recursive(
+        _ATOMS,
+        lambda inside: strategies.one_of(
+            strategies.lists(inside, max_size=3),
+            strategies.lists(inside, max_size=3).map(tuple),
+            strategies.dictionaries(strategies.text(max_size=3), inside, max_size=2),
+        ),
+        max_leaves=6,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_a_default_that_is_shown_is_the_default(value):
+    def f(a=value):
+        return a
+
+    source = depyf.decompile(f)
+    if "# default of a: " in source:
+        return  # said to have no literal
+    namespace = {}
+    exec(compile(source, "x", "exec"), namespace)
+    assert _exactly(namespace["f"].__defaults__[0]) == _exactly(value), str(source)
