@@ -700,6 +700,63 @@ class ExitCopies {
   SmallVector<End, 16> ends_;
 };
 
+/// A `return` out of a handler, or of what a `with` holds, drops the iterators of the loops in there
+/// before it leaves. Where all copies of one return come from such drops, each drop is one block.
+bool join_drops_before_returns(StructureGraph& s) {
+  const auto returns_from_before = [&](const Node& node) {
+    const ValueId value = s.resolve(node.value);
+    return node.alive && node.term == TermKind::Return && node.body.empty() &&
+           node.params.empty() && s.at(value).kind == ValueKind::Operation && !s.is_const(value);
+  };
+  const auto only_jumps = [&](BlockId b) {
+    const Node& node = s[b];
+    return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
+           node.match == UINT32_MAX && node.edges[0].args.empty();
+  };
+  if (s.regions.empty() || std::none_of(s.nodes.begin(), s.nodes.end(), returns_from_before))
+    return false;
+  std::vector<std::vector<BlockId>> preds(s.nodes.size());
+  for (std::uint32_t i = 0; i < s.nodes.size(); ++i)
+    for (int k = 0; s.nodes[i].alive && k < s.nodes[i].edge_count(); ++k)
+      preds[s.nodes[i].edges[k].to.index].push_back(BlockId(i));
+  // The blocks that lead to these and do something; none where one of them does not only jump.
+  const auto ways_to = [&](std::vector<BlockId> work) {
+    std::vector<BlockId> ways;
+    for (std::size_t steps = 0; !work.empty(); ++steps) {
+      const BlockId b = work.back();
+      work.pop_back();
+      if (!only_jumps(b) || steps == kMostCompared) return std::vector<BlockId>();
+      if (!s[b].body.empty())
+        ways.push_back(b);
+      else if (s[b].params.empty())
+        work.insert(work.end(), preds[b.index].begin(), preds[b.index].end());
+      else
+        return std::vector<BlockId>();
+    }
+    return ways;
+  };
+  bool any = false;
+  for (std::uint32_t i = 0; i < preds.size(); ++i) {
+    if (!returns_from_before(s.nodes[i])) continue;
+    for (std::vector<BlockId> ways = ways_to(preds[i]); ways.size() > 1; ways = ways_to(ways)) {
+      const ValueId drop = s[ways[0]].body.back();
+      const bool equal = s.is_op(drop, Op::POP_TOP) && std::ranges::all_of(ways, [&](BlockId b) {
+        const ValueId last = s[b].body.back();
+        return s.is_op(last, Op::POP_TOP) && s[b].region == s[ways[0]].region &&
+               s.resolve(s.at(last).operands[0]) == s.resolve(s.at(drop).operands[0]);
+      });
+      if (!equal) break;
+      const BlockId common = s.split_off(ways[0], s[ways[0]].body.size() - 1);
+      for (BlockId b : ways) {
+        if (b != ways[0]) s[b].body.pop_back();
+        s[b].jump_to(common);
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 /// Copies of one exit become one block again (compile.c and flowgraph.c copy exit blocks of up to
@@ -713,6 +770,7 @@ void join_exit_copies(StructureGraph& s) {
       any |= join_returns_behind_regions(s);
     }
     any |= ExitCopies(s).join();
+    any |= join_drops_before_returns(s);
   }
   if (any) s.recount();
 }
