@@ -422,30 +422,65 @@ bool same_store(StructureGraph& s, BlockId a, BlockId b) {
   return captured(s.resolve(p.operands[0]), a) && captured(s.resolve(q.operands[0]), b);
 }
 
+/// How many operations at the end of a block are those of its last row.
+std::size_t last_statement(StructureGraph& s, BlockId b) {
+  const std::vector<ValueId>& body = s[b].body;
+  const auto before = std::find_if(body.rbegin(), body.rend(), [&](ValueId v) {
+    return s.at(v).line != s.at(body.back()).line;
+  });
+  return static_cast<std::size_t>(before - body.rbegin());
+}
+
+/// Blocks that end in the same statement, of those that end in one: at most one group for each row
+/// and statement, and few statements of a row.
+std::vector<std::vector<BlockId>> ending_alike(StructureGraph& s,
+                                               const std::vector<BlockId>& blocks) {
+  constexpr int kStatements = 16;
+  std::map<std::int32_t, std::vector<BlockId>> rows;
+  for (BlockId b : blocks)
+    if (!s[b].body.empty() && s.at(s[b].body.back()).line > 0)
+      rows[s.at(s[b].body.back()).line].push_back(b);
+  std::vector<std::vector<BlockId>> groups;
+  for (auto& [line, row] : rows)
+    for (int k = 0; k < kStatements && row.size() > 1; ++k) {
+      const BlockId first = row[0];
+      const std::size_t length = last_statement(s, first);
+      const auto others = std::stable_partition(row.begin(), row.end(), [&](BlockId b) {
+        return b == first || same_operations(s, first, b, length);
+      });
+      if (others - row.begin() > 1) groups.emplace_back(row.begin(), others);
+      row.erase(row.begin(), others);
+    }
+  return groups;
+}
+
 /// A short end may be more than one statement: what stands in each copy before the end that they
 /// have in common now. A store that takes another value in each copy takes a parameter, but not for
 /// copies in a handler and outside: a `finally` has its patterns twice, which are no alternatives
-/// of one.
+/// of one. Where some of them have another statement there, or none, that of the others is theirs
+/// together: `n = 1` behind a `with`, beside `n = 2` in the `else` around it.
 void join_before_ends(StructureGraph& s, const std::vector<BlockId>& into,
                       const std::vector<std::uint8_t>& reached_normally) {
   constexpr int kStatements = 16;
   for (int round = 0; round < kStatements; ++round) {
-    std::size_t length = 0;  // operations of the last statement, the same in all of them
     const Node& first = s.nodes[into[0].index];
-    while (length < first.body.size() &&
-           s.at(first.body[first.body.size() - 1 - length]).line == s.at(first.body.back()).line)
-      ++length;
-    if (length == 0 || s.at(first.body.back()).line <= 0 ||
-        s.at(first.body.back()).op == Op::POP_EXCEPT)
+    std::size_t length = last_statement(s, into[0]);  // the same in all of them
+    const bool ends_in_statement = length > 0 && s.at(first.body.back()).line > 0 &&
+                                   s.at(first.body.back()).op != Op::POP_EXCEPT;
+    const bool equal =
+        ends_in_statement && std::all_of(into.begin() + 1, into.end(), [&](BlockId b) {
+          return same_operations(s, into[0], b, length);
+        });
+    const bool stored =
+        ends_in_statement && !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
+          return same_store(s, into[0], b) &&
+                 reached_normally[b.index] == reached_normally[into[0].index];
+        });
+    if (!equal && !stored) {
+      for (const std::vector<BlockId>& alike : ending_alike(s, into))
+        if (alike.size() < into.size()) join_before_ends(s, alike, reached_normally);
       return;
-    const bool equal = std::all_of(into.begin() + 1, into.end(), [&](BlockId b) {
-      return same_operations(s, into[0], b, length);
-    });
-    const bool stored = !equal && std::all_of(into.begin(), into.end(), [&](BlockId b) {
-      return same_store(s, into[0], b) &&
-             reached_normally[b.index] == reached_normally[into[0].index];
-    });
-    if (!equal && !stored) return;
+    }
     if (stored) length = 1;
     Node statement = first;
     statement.params.clear();
@@ -700,8 +735,9 @@ class ExitCopies {
   SmallVector<End, 16> ends_;
 };
 
-/// A `return` out of a handler, or of what a `with` holds, drops the iterators of the loops in there
-/// before it leaves. Where all copies of one return come from such drops, each drop is one block.
+/// A `return` out of a handler, or of what a `with` holds, drops the iterators of the loops in
+/// there before it leaves. Where all copies of one return come from such drops, each drop is one
+/// block.
 bool join_drops_before_returns(StructureGraph& s) {
   const auto returns_from_before = [&](const Node& node) {
     const ValueId value = s.resolve(node.value);
@@ -740,11 +776,12 @@ bool join_drops_before_returns(StructureGraph& s) {
     if (!returns_from_before(s.nodes[i])) continue;
     for (std::vector<BlockId> ways = ways_to(preds[i]); ways.size() > 1; ways = ways_to(ways)) {
       const ValueId drop = s[ways[0]].body.back();
-      const bool equal = s.is_op(drop, Op::POP_TOP) && std::ranges::all_of(ways, [&](BlockId b) {
-        const ValueId last = s[b].body.back();
-        return s.is_op(last, Op::POP_TOP) && s[b].region == s[ways[0]].region &&
-               s.resolve(s.at(last).operands[0]) == s.resolve(s.at(drop).operands[0]);
-      });
+      const bool equal =
+          s.is_op(drop, Op::POP_TOP) && std::ranges::all_of(ways, [&](BlockId b) {
+            const ValueId last = s[b].body.back();
+            return s.is_op(last, Op::POP_TOP) && s[b].region == s[ways[0]].region &&
+                   s.resolve(s.at(last).operands[0]) == s.resolve(s.at(drop).operands[0]);
+          });
       if (!equal) break;
       const BlockId common = s.split_off(ways[0], s[ways[0]].body.size() - 1);
       for (BlockId b : ways) {
