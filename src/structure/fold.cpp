@@ -530,15 +530,23 @@ class Folder {
       if (v.line == 0 || !s_.copied_operation(v, w)) break;
       columns &= v.columns != 0;
     }
-    for (std::size_t step = 0; step <= longest; ++step) {
-      const std::size_t length = columns ? longest - step : step;
+    std::vector<std::size_t> lengths;  // in the order in which they are tried
+    for (std::size_t step = 0; step <= longest; ++step)
+      lengths.push_back(columns ? longest - step : step);
+    for (std::size_t step = 0; step < lengths.size(); ++step) {
+      const std::size_t length = lengths[step];
       if (length == 0 && !same_statement) continue;
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
       if (hands_over && !takes_from_before(yes.to, length)) continue;
-      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT) &&
-          (!columns || is_part_of_string(b, length, p)))
-        continue;
+      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT)) {
+        // `f'{x if c else y}'` rather than `f'{x}' if c else f'{y}'`, where it can be either
+        if (is_part_of_string(b, length, p)) continue;
+        if (!columns && step <= longest) {
+          lengths.push_back(length);
+          continue;
+        }
+      }
       if (p == tested ||
           q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
         const int other = q == tested;
