@@ -128,8 +128,44 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
     torch._dynamo.reset()
     dump(tmp_path / "uncalled", uncalled, (0,))
     text = one(tmp_path / "uncalled", "__transformed_code_0_for_*uncalled.py")
-    assert text.count("was not called while depyf looked.") == 1
+    assert (
+        text.count("Torch made no compile of it while depyf looked: it was not called, or it had")
+        == 1
+    )
     assert text.count("Its code is in __transformed_code_0_for_") == 1
+
+
+def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_path):
+    ran = []
+
+    def note(x, seen):
+        seen["m"] = x.mean()
+        if x.isnan().any():
+            ran.append("nan")
+        ran.append("rest")
+
+    dump(tmp_path, note, ({}, {}))
+    assert ran == ["rest", "rest"]
+    texts = {
+        name: one(tmp_path, name)
+        for name in (
+            "__transformed_code_0_for_*note.py",
+            "full_code_for_*note_0.py",
+            "README.md",
+            "depyf.json",
+            "index.html",
+        )
+    }
+    for name, text in texts.items():
+        assert "not called while" not in text, name
+    said = "orch made no compile of it while depyf looked: it was not called, or it had nothing to"
+    for name in list(texts)[:3]:
+        assert said in texts[name], name
+    rests = sorted(set(re.findall(r"__resume_at_\d+_\d+", texts["full_code_for_*note_0.py"])))
+    assert len(rests) == 2
+    for rest in rests:
+        assert "- goes on in `%s` (" % rest in texts["README.md"]
+        assert "▷ %s · no compile" % rest in texts["index.html"]
 
 
 def test_while_the_block_is_open_nothing_is_said_of_the_future(tmp_path):

@@ -129,6 +129,7 @@ def _forms(roots: List[Node], children: Children) -> Forms:
             bool(node.kernels),
             breaks,
             len(_again(node, children)),
+            len(node.uncompiled),
         )
         form = own, tuple(found[child.key] for child in children[node.key])
         found[node.key] = numbers.setdefault(form, len(numbers))
@@ -193,8 +194,8 @@ def _more(node: Node, count: int) -> Dict[str, Any]:
 
 
 def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
-    """The resume functions in which it goes on and which are drawn elsewhere: torch compiled them
-    for another call.
+    """The resume functions in which it goes on and that have no row below it: torch compiled them
+    for another call, or made no compile of them.
     """
     below = {id(child.function or child) for child in children[node.key]}
     found: Dict[int, Node] = {}
@@ -210,6 +211,14 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
             "title": "goes on in %s, which was compiled for another call" % child.called,
         }
         for child in found.values()
+    ] + [
+        {
+            "label": "▷ %s · no compile" % name,
+            "kind": "function",
+            "link": "#compile/" + node.key,
+            "title": "%s: %s" % (name, words.NO_COMPILE_OF_REST),
+        }
+        for name in node.uncompiled
     ]
 
 

@@ -184,6 +184,8 @@ class Node:
         self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children: List["Node"] = []  # nodes of the resume functions that it calls
+        # globals of those that it calls and of which torch made no compile
+        self.uncompiled: List[str] = []
         self.outer: Optional["Node"] = (
             None  # in whose code, as Python runs it, the frame was called
         )
@@ -578,6 +580,8 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
             if node.run is run:
                 aliases = node.entry.get("aliases") or {}
                 for name in node.entry.get("calls") or ():
+                    if aliases.get(name, name) not in by_global:
+                        node.uncompiled.append(name)
                     for child in by_global.get(aliases.get(name, name), ()):
                         if child is not node:
                             node.children.append(child)

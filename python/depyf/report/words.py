@@ -1219,6 +1219,14 @@ def given_up(entry: Document) -> Dict[str, str]:
     return {"compile_id": str(entry.get("compile_id")), "why": why} if why else {}
 
 
+#: of a resume function that other code calls and that has no compile: torch lets a call run as it
+#: is, and tells nobody, where it finds no tensor in it
+NO_COMPILE_OF_REST = (
+    "torch made no compile of it while depyf looked: it was not called, or it had nothing to "
+    "compile and ran as plain Python."
+)
+
+
 def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     """What the calls of a function come to that torch compiles no more, as a sentence about it.
 

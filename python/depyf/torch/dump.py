@@ -901,6 +901,10 @@ def _overview_entry(
                 " ".join(graph_break.reason.split()),
             )
         )
+    titles = {rest.name: rest.title for rest in entry._rests}
+    for name in node.uncompiled if node is not None else ():
+        title = " (%s)" % titles[name] if name in titles else ""
+        lines.append("- goes on in %s%s: %s" % (_code(name), title, words.NO_COMPILE_OF_REST))
     caches: Dict[str, List[str]] = {}  # a graph and its backward graph are asked for one by one
     for event in entry.cache:
         caches.setdefault(event["cache"], []).append(event["result"])

@@ -823,11 +823,8 @@ class Renderer:
             "",
         ]
         if missing:
-            head.append(
-                "# Resume functions that were not called while depyf looked: %s"
-                % ", ".join(missing)
-            )
-            head.append("")
+            said = "%s: %s" % (", ".join(missing), words.NO_COMPILE_OF_REST)
+            head += ["# " + line for line in textwrap.wrap(_comment(said), 98)] + [""]
         for name in given_up:
             gone = self._given_up[codes[name]]
             said = words.from_then_on(gone, 0) if gone else "its compile raised an exception."

@@ -744,7 +744,7 @@ def _what_became(function: Optional[Function], given_up: Dict[str, str]) -> str:
     """A sentence that says where the code of a resume function is, or why there is none."""
     entries = function.entries if function is not None else []
     if not entries and not given_up:
-        return "it was not called while depyf looked."
+        return words.NO_COMPILE_OF_REST
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))
