@@ -347,7 +347,7 @@ def test_a_break_at_which_torch_gives_the_function_up_is_the_first_of_its_chain(
         (
             "Unsupported: Dynamo recompile limit exceeded\n  Explanation: Too often.",
             "compiled so often",
-            "compiles nothing that is called in those calls",
+            "compiles only functions with a torch.compile of their own",
         ),
         (
             "Unsupported: Tensor.item call\n  Explanation: No.",

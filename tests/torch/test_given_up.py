@@ -48,7 +48,45 @@ def test_a_function_at_its_limit_keeps_what_it_has(tmp_path):
     assert "compile failed" not in readme
     assert "an earlier compile does not fit: 0/1: `k` was 1" in readme
     page = (tmp_path / "index.html").read_text()
-    assert "torch compiles nothing that is called in those calls either." in page
+    assert "torch compiles only functions with a torch.compile of their own." in page
+
+
+def test_the_page_of_calls_beyond_the_limit_says_what_is_so(tmp_path):
+    """No compile was made for them, and what they call may be compiled."""
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append(inputs)
+        return graph.forward
+
+    inner = torch.compile(lambda x: x.sin(), backend=backend)
+
+    @torch.compile(backend="eager", dynamic=False)
+    def first(x, width):
+        return inner(x * width)
+
+    @torch.compile(backend="eager", dynamic=False)
+    def second(x, width):
+        return x + width
+
+    with depyf.prepare_debug(str(tmp_path)):
+        for width in range(5, 10):
+            first(torch.ones(3), width)
+            second(torch.ones(3), width)
+    assert seen  # compiled from a call beyond the limit alone
+    readme = (tmp_path / "README.md").read_text()
+    full = one(tmp_path, "full_code_for_*first_0.py")
+    for text in (readme, full):
+        assert "functions with a torch.compile of their own." in text
+        assert "compiles nothing" not in text
+    page = (tmp_path / "index.html").read_text()
+    assert "2 functions</b>" in page and "because of</b>" not in page
+    assert "skips the first step" not in page and "with dynamic=True one compile serves" in page
+    assert page.count("Compiled again: ") == 2
+    assert page.count("An earlier compile does not fit: ") == 2
+    assert "which Inductor makes into kernels" not in page
+    cards = re.findall(r"recompile</span>.*?</div>\s*<div class=\"cost\">(.*?)</div>", page, re.S)
+    assert len(cards) == 2 and not any("compiles" in card for card in cards)
 
 
 def test_a_function_that_fails_once_runs_no_earlier_compile(tmp_path):

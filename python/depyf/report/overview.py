@@ -592,7 +592,30 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
+        _advise_limits(of_run)
     return found
+
+
+def _advise_limits(nodes: Sequence[Node]) -> None:
+    """Where torch makes no compile any more, what helps is what would have spared those before: of
+    the one that was not made nothing else is known.
+    """
+    before: Dict[Tuple[Any, ...], List[Node]] = {}
+    for node in nodes:
+        known = before.setdefault((node.place, node.called), [])
+        if not node.is_limit:
+            known.append(node)
+            continue
+        told = {(one["kind"], one["name"]): one for other in known for one in other.reasons[:1]}
+        source = next((one.function["source"] for one in known if one.function), "")
+        settings = next((one.entry.get("metrics") for one in known), None) or {}
+        for reason in node.reasons:
+            same = told.get((reason["kind"], reason["name"]))
+            if same is not None:
+                reason.update({key: same[key] for key in ("row", "help", "patches")})
+                reason["listed"] = True
+            else:
+                words.describe_static(reason, settings.get("settings"), str(source or ""))
 
 
 def _note_begins(nodes: Sequence[Node]) -> None:
@@ -767,7 +790,8 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
             add(identity, node, cost, dict(empty, kind="break", **{"break": graph_break}))
             found[identity]["resumed"] += compiles
             found[identity]["resume_functions"] |= functions
-        if node.reasons:
+        # at the limit nothing is compiled: why not stands at the compiles before, if it is the same
+        if node.reasons and not node.reasons[0].get("listed"):
             reason = node.reasons[0]
             filename, line = node.place
             identity = (
@@ -825,8 +849,8 @@ def alike(found: Sequence[Cause]) -> List[Cause]:
         total["resume_functions"] = set().union(
             *(cause.get("resume_functions", ()) for cause in group)
         )
-        line = lines.pop() if len(lines) == 1 else None
-        rows.append(dict(group[0], places=group, nodes=nodes, line=line, **total))
+        line = lines.pop() if len(lines) == 1 else ("", 0)
+        rows.append(dict(group[0], places=group, nodes=nodes, line=line[1] and line, **total))
     return sorted(rows, key=_importance)
 
 

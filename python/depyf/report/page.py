@@ -234,6 +234,7 @@ def render(runs: List[Document], folder: str) -> str:
         avoidable=overview.avoidable(nodes),
         profiles=profiles,
         flows=flow.draw(nodes),
+        kernels=any(node.kernels for node in nodes),
         tiles=_tiles(nodes),
         total=total,
         times=[_bar(node, slowest[0].seconds) for node in slowest if node.seconds][:25],

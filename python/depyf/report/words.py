@@ -891,11 +891,29 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
         row = "float of dropout"
+    _advise(found, _static_row(settings, source) or row)
+
+
+def describe_static(found: Said, settings: Any = None, source: str = "") -> None:
+    """Advises on a size or number that has no compile, where torch takes none as symbolic.
+
+    Args:
+        found: the reason.
+        settings: those of another compile of the function, where torch told them.
+        source: of the function, its decorators included.
+    """
+    row = _static_row(settings, source)
+    if row and found["row"] in _AGAIN:
+        _advise(found, row)
+
+
+def _static_row(settings: Any, source: str) -> str:
+    """The row of why torch takes no size or number of a function as symbolic; "" where it may."""
     if _STATIC.search(source.partition("def ")[0]):
-        row = "given dynamic=False"
-    elif isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
-        row = "not dynamic"
-    _advise(found, row)
+        return "given dynamic=False"
+    if isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
+        return "not dynamic"
+    return ""
 
 
 _DROPOUT = re.compile(r"\b(\w+_)?dropout\w*\(", re.IGNORECASE)
@@ -1238,7 +1256,8 @@ def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     if given_up["why"] == "recompile limit":
         return (
             "torch compiles it no more (%s reached the recompile limit): calls that fit none of "
-            "its compiles run as plain Python, and torch compiles nothing that they call." % at
+            "its compiles run as plain Python, and of what they call torch compiles only "
+            "functions with a torch.compile of their own." % at
         )
     why = "%s failed" % at
     if given_up["why"] == "nothing to compile":
@@ -1290,7 +1309,10 @@ def of_failure(
     if hard and not found["then"]:
         found["then"] = "torch raised the exception to the program, and it ended the call."
     if found["row"] == "limit" and not found["raised"] and not found["then"]:
-        found["then"] = "torch compiles nothing that is called in those calls either."
+        found["then"] = (
+            "Of what those calls call, torch compiles only functions with a torch.compile of "
+            "their own."
+        )
     return found
 
 
