@@ -14,6 +14,19 @@ namespace {
 
 constexpr std::size_t kWidth = 100, kMostTargets = 4;
 
+/// Functions and classes of Python's own, as far as their names could be those of values.
+constexpr const char* kBuiltins[] = {
+    "abs",        "all",       "any",      "ascii",     "bin",     "bool",         "breakpoint",
+    "bytes",      "bytearray", "callable", "chr",       "compile", "complex",      "delattr",
+    "dict",       "dir",       "divmod",   "enumerate", "eval",    "exec",         "exit",
+    "filter",     "float",     "format",   "frozenset", "getattr", "globals",      "hasattr",
+    "hash",       "help",      "hex",      "id",        "input",   "int",          "isinstance",
+    "issubclass", "iter",      "len",      "list",      "locals",  "map",          "max",
+    "memoryview", "min",       "next",     "object",    "oct",     "open",         "ord",
+    "pow",        "print",     "property", "quit",      "range",   "repr",         "reversed",
+    "round",      "set",       "setattr",  "slice",     "sorted",  "staticmethod", "str",
+    "sum",        "super",     "tuple",    "type",      "vars",    "zip"};
+
 /// A local that gets another name.
 struct Local {
   StrId name;
@@ -320,19 +333,43 @@ class Naming {
                        [&](const std::string& kept) { return kept == name; });
   }
 
+  /// Names made up here that are bound once, in the body itself, and never deleted. The bytecode
+  /// has such a value on the stack, as often as it is used.
+  std::unordered_set<std::uint32_t> bound_once() {
+    std::unordered_set<std::uint32_t> top, deleted, found;
+    for (StmtId id : body()) top.insert(id.index);
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements)
+      if (ast_[id].kind == StmtKind::Delete)
+        for (ExprId target : ast_[id].list) add_names(target, deleted);
+    for (const Local& local : locals_) {
+      const StmtId made = definition(local);
+      if (made && top.count(made.index) && !deleted.count(local.name.index))
+        found.insert(local.name.index);
+    }
+    return found;
+  }
+
   /// Dynamo copies a parameter where it uses it twice. `t = p; f(t); del t` is `f(p)`: the caller's
-  /// argument is there for as long as the call takes.
+  /// argument is there for as long as the call takes. Copies of what is bound once are no others.
   bool drop_copies() {
     const std::unordered_set<std::uint32_t> settled = settled_parameters();
+    const std::unordered_set<std::uint32_t> once = bound_once();
     std::unordered_map<std::uint32_t, std::uint32_t> copies;
     std::unordered_set<std::uint32_t> copying;  // statements
     for (const Local& local : locals_) {
       const StmtId made = definition(local);
-      if (!made || !is_fast(ast_[ast_[made].e[0]]) || is_kept(local)) continue;
+      if (!made || !is_fast(ast_[ast_[made].e[0]])) continue;
       const std::uint32_t of = ast_[ast_[made].e[0]].a;
       const auto through = copies.find(of);
-      if (through == copies.end() && !settled.count(of)) continue;
-      copies.emplace(local.name.index, through == copies.end() ? of : through->second);
+      const std::uint32_t root = through == copies.end() ? of : through->second;
+      const bool same = once.count(root) && once.count(local.name.index);
+      // what holds the value to the end still does
+      if (is_kept(local) ? !same || !is_kept(locals_[index_.at(root)])
+                         : !same && !settled.count(root))
+        continue;
+      copies.emplace(local.name.index, root);
       copying.insert(made.index);
     }
     if (copies.empty()) return false;
@@ -382,9 +419,10 @@ class Naming {
 
   // ---------------------------------------------------------------- values that need no name
 
-  /// What says as much as a name for it would: an attribute of a global, an empty list.
+  /// What says as much as a name for it would: a global, an attribute of one, an empty list.
   bool needs_no_name(ExprId id) const {
     const Expr& e = ast_[id];
+    if (e.kind == ExprKind::Name) return static_cast<NameScope>(e.op) == NameScope::Global;
     if (e.kind == ExprKind::List) return e.kids.empty();
     if (e.kind != ExprKind::Attribute) return false;
     const Expr& of = ast_[e.kids[0]];
@@ -898,6 +936,7 @@ class Naming {
       if (!longer) break;
     }
     std::unordered_set<std::string> known = taken();
+    known.insert(std::begin(kBuiltins), std::end(kBuiltins));  // a reader takes them for Python's
     std::unordered_map<std::string, int> numbers;  // the last one that was given, by stem
     for (Local& local : locals_) {
       const auto free = [&] {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "bytecode/effect.h"
 #include "bytecode/instr.h"
@@ -38,6 +39,49 @@ bool is_made_up(std::string_view name) {
   if (last == std::string_view::npos || last + 1 == name.size()) return false;
   const std::string_view stem = name.substr(0, last + 1);
   return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
+}
+
+/// `to = from` in the entry block, which runs once, where both are bound once, one after the other,
+/// and not deleted: what `to` keeps, `from` keeps. From `to` to `from`, by slot.
+std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& lifted) {
+  std::unordered_map<std::uint32_t, std::uint32_t> found, changes;
+  if (!lifted.entry.valid()) return found;
+  for (const LiftedBlock& block : lifted.blocks)
+    for (const Edge& edge : block.edges)
+      if (edge.to == lifted.entry) return found;
+  for (const Region& region : lifted.regions)
+    if (region.handler == lifted.entry) return found;
+  std::unordered_set<std::uint32_t> stored;
+  for (const LiftedBlock& block : lifted.blocks)
+    for (ValueId id : block.body) {
+      const Value& value = lifted[id];
+      if (value.kind != ValueKind::Operation) continue;
+      if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR)
+        changes[value.arg] += 2;
+      if (value.op != Op::STORE_FAST) continue;
+      ++changes[value.arg];
+      if (&block != &lifted[lifted.entry]) continue;
+      const Value& of = lifted[value.operands[0]];
+      if (of.kind == ValueKind::Operation && of.op == Op::LOAD_FAST && stored.count(of.arg))
+        found.emplace(value.arg, of.arg);
+      stored.insert(value.arg);
+    }
+  for (auto it = found.begin(); it != found.end();)
+    it = changes[it->first] == 1 && changes[it->second] == 1 ? std::next(it) : found.erase(it);
+  return found;
+}
+
+/// `slots` without copies of a local that is not among them: it keeps what they keep.
+std::vector<bool> without_copies(const Lifted& lifted, std::vector<bool> slots) {
+  const auto copies = copies_of_slots(lifted);
+  for (const auto& [to, first] : copies) {
+    std::uint32_t from = first;
+    for (auto next = copies.find(from); from < slots.size() && slots[from] && next != copies.end();
+         next = copies.find(from))
+      from = next->second;
+    if (to < slots.size() && from < slots.size() && !slots[from]) slots[to] = false;
+  }
+  return slots;
 }
 
 /// Does everything that is reached from the handler of `region` leave alone what lies below it on
@@ -672,9 +716,11 @@ class Verifier {
       }
       if (rename) add(outlives, renamed_unset(kA, lifted_a, kB, lifted_b));
       if (lifetimes) {
-        if (const auto held = held_too_long(lifted_b, b_, simplify_b.promotable, kB))
+        if (const auto held =
+                held_too_long(lifted_b, b_, without_copies(lifted_b, simplify_b.promotable), kB))
           return different(*held);
-        if (const auto held = held_too_long(lifted_a, a_, simplify_a.promotable, kA))
+        if (const auto held =
+                held_too_long(lifted_a, a_, without_copies(lifted_a, simplify_a.promotable), kA))
           return different(*held);
       }
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
@@ -982,6 +1028,13 @@ std::vector<std::string> kept_temporaries(Module& module, CodeId id) {
     if (std::find(slots.begin(), slots.end(), true) == slots.end()) return out;
     const Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
     for (std::string_view name : outliving(lifted, module, slots)) out.emplace_back(name);
+    std::unordered_set<std::string> copies;
+    for (const auto& [to, from] : copies_of_slots(lifted)) {
+      const std::string from_name(module[code.slots[from].name]);
+      if (std::find(out.begin(), out.end(), from_name) != out.end())
+        copies.emplace(module[code.slots[to].name]);
+    }
+    std::erase_if(out, [&](const std::string& name) { return copies.count(name) != 0; });
   } catch (const Error&) {
     out.clear();  // what cannot be lifted is not decompiled either
   }

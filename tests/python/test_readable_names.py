@@ -337,3 +337,52 @@ def test_what_says_as_much_as_a_name_gets_none():
     assert result.source.count("torch._as_tensor_fullprec(rewards[") == 2, result.source
     assert "torch_as_tensor_fullprec" not in result.source
     assert "([], [], " in result.source and " = []" not in result.source
+
+
+def test_copies_of_one_global_are_one_local():
+    result = readable(
+        "def f(graph):\n"
+        "    tmp_1 = discriminator\n"
+        "    tmp_2 = tmp_1\n"
+        "    tmp_3 = tmp_2._modules['body']\n"
+        "    tmp_4 = tmp_3\n"
+        "    tmp_5 = tmp_4._buffers\n"
+        "    tmp_6 = tmp_5.update\n"
+        "    tmp_5.clear()\n"
+        "    tmp_6(graph(tmp_4))\n"
+        "    return tmp_2\n"
+    )
+    assert not re.findall(r"^    (\w+) = (\w+)$", result.source, re.M)[1:], result.source
+    assert "discriminator_1 = discriminator\n" in result.source
+    assert "discriminator_2" not in result.source
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["    del tmp_1\n", "    tmp_1 = None\n", "    for tmp_1 in graph(1): graph(tmp_2)\n"],
+)
+def test_a_copy_of_what_changes_stays(change):
+    result = readable(
+        "def f(graph):\n"
+        "    tmp_1 = graph(0)\n"
+        "    tmp_2 = tmp_1\n" + change + "    graph(2)\n    graph(tmp_2)\n    return graph(tmp_2)\n"
+    )
+    scope = {}
+    exec(result.source, scope)
+    for function in (scope["f"], types.FunctionType(result.code, {})):
+        seen = []
+        function(lambda x: seen.append(x) or (["item"] if x == 1 else [x]))
+        first = [0]
+        assert seen[-2:] == [first, first], result.source
+
+
+def test_no_local_is_called_like_a_builtin():
+    result = readable(
+        "def f(graph):\n"
+        "    tmp_1 = __builtins_dict___0['int']\n"
+        "    tmp_2 = graph(1)\n"
+        "    tmp_3 = tmp_2['max']\n"
+        "    return tmp_1(tmp_2, tmp_3, tmp_3)\n"
+    )
+    assert "int_1 = builtins_dict['int']" in result.source, result.source
+    assert not re.search(r"\b(int|max) = ", result.source)
