@@ -175,3 +175,24 @@ def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
     assert re.search(said % (begin + 2, begin + 4, taken.group(2)), text)
     heading = "^## `[^ ]*branch, resumed after line %d`$" % (begin + 2)
     assert re.search(heading, (tmp_path / "README.md").read_text(), re.M)
+
+
+def test_a_call_at_a_break_is_told_at_its_own_line(tmp_path):
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([weight], lr=0.1, momentum=0.9)
+    weight.grad = torch.ones(2)
+
+    @torch.compile(backend="eager")
+    def apply(optimizer):
+        # the call is two lines below the decorator
+        optimizer.step()
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        apply(optimizer)
+    torch._dynamo.reset()
+    nodes = overview.nodes_of([document.fit(document.load(str(tmp_path)))])
+    step = [node for node in nodes if node.title.endswith("SGD.step")]
+    if not step:
+        pytest.skip("this torch compiles the program in another way")
+    assert all(node.caller[2] == "optimizer.step()" for node in step)

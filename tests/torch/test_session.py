@@ -361,7 +361,12 @@ def test_recompiles_have_their_reasons(tmp_path):
     assert [entry.index for entry in entries] == [0, 1]
     assert any("dtype" in reason for reason in entries[1].reasons)
     text = (tmp_path / "dump" / "full_code_for_double_0.py").read_text()
-    assert "compiled again because" in text
+    said = re.search(
+        r"^- (compiled again because: .*)$", (tmp_path / "dump/README.md").read_text(), re.M
+    )
+    assert said.group(1) in " ".join(text.replace("\n#", "").split())
+    assert "User stack trace" not in text and "HINT" not in text
+    assert all(len(line) <= 100 for line in text.splitlines() if line.startswith("# compiled"))
 
 
 def test_training_has_its_graphs_and_figures(tmp_path):

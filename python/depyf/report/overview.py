@@ -164,6 +164,7 @@ def _state_guard(entry: Document) -> str:
     return ""
 
 
+_TRACEBACK = re.compile(r'\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)$')
 _RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
 _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
 _COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
@@ -377,6 +378,16 @@ class Node:
         if self.function is None:
             return self._rest()[1]
         return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
+
+    def own_line(self, graph_break: Document) -> int:
+        """The line of the function itself at which it breaks, or calls what breaks."""
+        filename, first = self.place
+        name = str((self.function or {}).get("name") or "")
+        for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
+            match = _TRACEBACK.match(frame)
+            if match and (match.group("file"), match.group("name")) == (filename, name):
+                return int(match.group("line"))
+        return first
 
     @property
     def place(self) -> Tuple[str, int]:
@@ -693,6 +704,10 @@ class _Callers:
         if not line:
             return frame
         filename = str(node.function.get("filename") or "")
+        if line == node.function.get("firstlineno"):
+            # torch's own operations have that line: what else is called there is the call of the
+            # program at which the graph breaks
+            line = next((own for own in map(node.own_line, node.entry.get("breaks") or ())), line)
         text = self._lines.get((filename, line), "").strip()
         return "%s:%d in %s: %s" % (filename, line, node.called, text)
 

@@ -36,12 +36,12 @@ from depyf.model import (
     sorted_artifacts,
 )
 from depyf.report import words
-from depyf.report.overview import Node, nodes_of
-from depyf.schema import MANIFEST, SCHEMA, Document
+from depyf.report.overview import Node
+from depyf.schema import MANIFEST, SCHEMA
 from depyf.terminal import parse_place
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
-from depyf.torch.fullcode import Renderer
+from depyf.torch.fullcode import Renderer, nodes_by_entry, reasons_in_words
 from depyf.torch.journal import Journal
 from depyf.trace.names import safe_name
 
@@ -585,7 +585,7 @@ class DumpWriter:
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
             document = run.to_json()
-            self.write(name, overview(run, _nodes_of(run, document)))
+            self.write(name, overview(run, nodes_by_entry(run, document)))
             text = sharing.file_text(dict(document, **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
@@ -759,14 +759,6 @@ class DumpWriter:
                 self._session.problem("writing the dump", message)
 
 
-def _nodes_of(run: Run, document: Document) -> Dict[int, Node]:
-    """What the report says of each entry, by the entry's id; {} where it cannot be made."""
-    try:
-        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([document]))}
-    except Exception:  # torch's own words stand there then
-        return {}
-
-
 def overview(run: Run, nodes: Dict[int, Node]) -> str:
     """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
     names = run.resume_names()
@@ -838,21 +830,6 @@ def _why_no_code(entry: Entry, node: Optional[Node]) -> List[str]:
     return ["- no code%s: %s" % (where, said["why"])] + ["- " + then] * bool(then)
 
 
-def _reasons(entry: Entry, node: Optional[Node]) -> List[str]:
-    """Why a function was compiled again, each with its guard and the line that made it."""
-    if node is None or len(node.reasons) != len(entry.reasons):
-        return [" ".join(reason.split()) for reason in entry.reasons]
-    found = []
-    for said in node.reasons:
-        text = said["words"]
-        if said["failed"] and "`%s`" % said["failed"] not in text:
-            text += " (`%s`)" % said["failed"]
-        if said["file"] and said["line"]:
-            text += ", guarded at %s:%d" % (said["file"], said["line"])
-        found.append((said["tried"] + ": " if said["tried"] else "") + text)
-    return [" ".join(text.split()) for text in found]
-
-
 def _reached_from(graph_break: GraphBreak, function: Optional[Function]) -> str:
     """From which line of the compiled function a break is reached that is in what this calls."""
     frames = []
@@ -889,7 +866,7 @@ def _overview_entry(
         lines.append("- torch has invalidated this entry")
     if entry.failure:
         lines += _why_no_code(entry, node)
-    for reason in _reasons(entry, node):
+    for reason in reasons_in_words(entry, node):
         why = "compiled again because" if entry.path else "an earlier compile does not fit"
         lines.append("- %s: %s" % (why, reason))
     for graph_break in entry.breaks:

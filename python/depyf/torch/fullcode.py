@@ -19,6 +19,8 @@ from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
 from depyf.report import words
+from depyf.report.overview import Node, nodes_of
+from depyf.schema import Document
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
 from depyf.trace import guard_text
@@ -206,7 +208,8 @@ def _comment(text: str) -> str:
 
 def _because(guard: Guard) -> str:
     """The user's code and place because of which a guard is there, on one line."""
-    return _comment(guard.comment.lstrip("# ").partition("\nUser stack trace:")[0])
+    told = _comment(guard.comment.lstrip("# ").partition("\nUser stack trace:")[0])
+    return re.sub(r" \(HINT: [^()]*\)", "", told)
 
 
 def _key(function: Function) -> str:
@@ -638,6 +641,7 @@ def _section(
     prefix: str,
     names: _Names,
     called_as: List[str],
+    reasons: Dict[int, List[str]],
 ) -> str:
     signature = _Signature(function)
     key = _key(function)
@@ -695,13 +699,11 @@ def _section(
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
         guard = _guard_function(guard_names[id(entry)], entry, known, token, names.states)
-        why = "".join(
-            "# compiled again because: %s\n" % _comment(reason) for reason in entry.reasons
-        )
-        why += "".join(
-            "# graph break at %s: %s\n" % (_comment(one.location or "?"), _comment(one.reason))
-            for one in entry.breaks
-        )
+        told = ["compiled again because: " + one for one in reasons.get(id(entry), ())]
+        told += [
+            "graph break at %s: %s" % (one.location or "?", one.reason) for one in entry.breaks
+        ]
+        why = "".join(legend.wrapped(_comment(one)) for one in told)
         transformed = why + _transformed(entry, signature, token, names)
         if signature.free:
             guard_parts.append(guard)
@@ -757,6 +759,9 @@ class Renderer:
             if candidate.global_name is not None:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
         self._names = run.resume_names()
+        again = [entry for entry in run.entries() if entry.reasons]
+        nodes = nodes_by_entry(run, run.to_json()) if again else {}
+        self._reasons = {id(one): reasons_in_words(one, nodes.get(id(one))) for one in again}
         compiled = {one.global_name for one in run.functions}
         #: resume functions for which torch made no code, by their first global
         self._given_up = {
@@ -833,7 +838,14 @@ class Renderer:
             head.append("")
         names = _Names()
         sections = [
-            _section(one, self._known, prefix, names, self._names.get(one.global_name or "", []))
+            _section(
+                one,
+                self._known,
+                prefix,
+                names,
+                self._names.get(one.global_name or "", []),
+                self._reasons,
+            )
             for one in functions
         ]
         alive = [one for one in function.entries if one.guard_manager is not None]
@@ -860,6 +872,29 @@ class Renderer:
             tail.append("__link(globals(), %r, %r)" % (where, token))
         tail.append("")
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
+
+
+def nodes_by_entry(run: Run, document: Document) -> Dict[int, Node]:
+    """What the report says of each entry, by the entry's id; {} where it cannot be made."""
+    try:
+        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([document]))}
+    except Exception:  # torch's own words stand there then
+        return {}
+
+
+def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
+    """Why a function was compiled again, each with its guard and the line that made it."""
+    if node is None or len(node.reasons) != len(entry.reasons):
+        return [" ".join(reason.split()) for reason in entry.reasons]
+    found = []
+    for said in node.reasons:
+        text = said["words"]
+        if said["failed"] and "`%s`" % said["failed"] not in text:
+            text += " (`%s`)" % said["failed"]
+        if said["file"] and said["line"]:
+            text += ", guarded at %s:%d" % (said["file"], said["line"])
+        found.append((said["tried"] + ": " if said["tried"] else "") + text)
+    return [" ".join(text.split()) for text in found]
 
 
 def render(function: Function, run: Run) -> str:
