@@ -323,3 +323,38 @@ def test_the_files_of_many_compiles_are_told_in_one_line(tmp_path):
     )
     for k in range(4):
         assert (tmp_path / ("__transformed_code_%d_for_%s.py" % (k, told.group(1)))).exists()
+
+
+def test_a_break_that_is_called_in_a_loop_or_a_try_is_told_with_its_way(tmp_path):
+    def sample(x):
+        return x * x.max().item()
+
+    def rollout(x, k):
+        for _ in range(2):
+            try:
+                x = sample(x)
+            except ValueError:
+                x = x + 1
+        return x
+
+    first = rollout.__code__.co_firstlineno
+    dump(tmp_path, rollout, (1,))
+    readme = (tmp_path / "README.md").read_text()
+    if "`try` of line" not in readme:
+        pytest.skip("this torch does not give the function up")
+    here = os.path.basename(__file__)
+    said = (
+        "It is reached by way of %s:%d, %s:%d; the first stands in the `try` of line %d in the "
+        % (
+            here,
+            first + 3,
+            here,
+            first - 2,
+            first + 2,
+        )
+    )
+    said += "`for` of line %d, where torch cannot cut a graph, so torch gives the whole" % (
+        first + 1
+    )
+    assert said in readme
+    assert said in (tmp_path / "index.html").read_text().replace("&#39;", "'")

@@ -5,7 +5,7 @@ import linecache
 import os
 import tokenize
 from functools import lru_cache
-from typing import Any, Callable, Iterator, List, Optional, Set
+from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
 
@@ -225,6 +225,26 @@ def in_same_function(file: str, line: int, other: int) -> bool:
     """Whether two lines of a file are of one function; True where its source is not there."""
     tree = parsed(file)
     return tree is None or _around(tree, line) is _around(tree, other)
+
+
+def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
+    """The loops and `try` statements of its function around a line, outermost first: `for`, `while`
+    or `try`, and its line. Torch cannot cut a graph in them.
+    """
+    tree = parsed(file) if file and line else None
+    work: List[Any] = [_around(tree, line)] if tree is not None else []
+    found = []
+    while work:
+        node = work.pop()
+        for child in ast.iter_child_nodes(node) if node is not None else ():
+            if not isinstance(child, ast.stmt) and not isinstance(child, ast.ExceptHandler):
+                continue
+            if not child.lineno <= line <= _last(child) or isinstance(child, _SCOPES):
+                continue
+            if isinstance(child, (ast.For, ast.While, ast.Try)):
+                found.append((type(child).__name__.lower(), child.lineno))
+            work.append(child)
+    return found
 
 
 def in_autograd_function(file: str, line: int) -> bool:

@@ -2,10 +2,12 @@
 follow each other.
 """
 
+import os
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice, schema
+from depyf.advice import uses
 from depyf.model import resumed_after
 from depyf.report import words
 from depyf.schema import Document
@@ -216,6 +218,9 @@ class Node:
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
+        for graph_break, told in zip(entry.get("breaks") or (), self.breaks):
+            if told in fatal:
+                self._say_where_it_is_uncut(graph_break)
         self.reasons = self._reasons(
             _parameters(run, function) if function and self.is_resume else None
         )
@@ -379,15 +384,44 @@ class Node:
             return self._rest()[1]
         return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
 
-    def own_line(self, graph_break: Document) -> int:
-        """The line of the function itself at which it breaks, or calls what breaks."""
-        filename, first = self.place
-        name = str((self.function or {}).get("name") or "")
+    def way_to(self, graph_break: Document) -> List[Tuple[str, int]]:
+        """(file, line) of the frames from the function itself to a break, outermost first; [] where
+        torch does not tell.
+        """
+        metrics = self.entry.get("metrics") or {}
+        own = (
+            str((self.function or metrics).get("filename") or metrics.get("co_filename") or ""),
+            str((self.function or {}).get("name") or metrics.get("co_name") or ""),
+        )
+        way: List[Tuple[str, int]] = []
         for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
             match = _TRACEBACK.match(frame)
-            if match and (match.group("file"), match.group("name")) == (filename, name):
-                return int(match.group("line"))
-        return first
+            if match is None:
+                continue
+            way.insert(0, (match.group("file"), int(match.group("line"))))
+            if (match.group("file"), match.group("name")) == own:
+                return way
+        return []
+
+    def _say_where_it_is_uncut(self, graph_break: Document) -> None:
+        """Says of a break at which torch gave the function up in which loop or `try` it is."""
+        way = self.way_to(graph_break)
+        around = uses.uncut_around(*way[0]) if way else []
+        if not around or self.failure is None or self.failure["row"] == "limit":
+            return
+        in_loop = "inside a loop" in self.failure["then"]  # as torch says
+        if not in_loop and all(kind != "try" for kind, _ in around):
+            return
+        where = " in the ".join("`%s` of line %d" % one for one in reversed(around))
+        subject = "It stands in the "
+        if way[1:]:
+            named = ", ".join("%s:%d" % (os.path.basename(file), line) for file, line in way)
+            subject = "It is reached by way of %s; the first stands in the " % named
+        self.failure["then"] = "%s%s, where torch cannot cut a graph, so %s" % (
+            subject,
+            where,
+            words.GIVES_UP,
+        )
 
     @property
     def place(self) -> Tuple[str, int]:
@@ -707,7 +741,8 @@ class _Callers:
         if line == node.function.get("firstlineno"):
             # torch's own operations have that line: what else is called there is the call of the
             # program at which the graph breaks
-            line = next((own for own in map(node.own_line, node.entry.get("breaks") or ())), line)
+            ways = map(node.way_to, node.entry.get("breaks") or ())
+            line = next((way[0][1] for way in ways if way), line)
         text = self._lines.get((filename, line), "").strip()
         return "%s:%d in %s: %s" % (filename, line, node.called, text)
 

@@ -28,7 +28,8 @@ _GIVEN_UP = re.compile(
 )
 #: how a patch begins that changes no line but adds a setting
 _SETS = "torch._dynamo.config."
-_WHOLE = (
+#: what becomes of a function in which torch cannot cut a graph
+GIVES_UP = (
     "torch gives the whole function up: it runs as plain Python, and only the functions that "
     "it calls are compiled."
 )
@@ -307,8 +308,8 @@ def _hints(hints: Iterable[str]) -> List[str]:
 
 def _then(raw: str) -> str:
     if _LOOP.search(raw):
-        return "It stands inside a loop, where torch cannot cut a graph, so " + _WHOLE
-    return _WHOLE[0].upper() + _WHOLE[1:] if _GIVEN_UP.search(raw) else ""
+        return "It stands inside a loop, where torch cannot cut a graph, so " + GIVES_UP
+    return GIVES_UP[0].upper() + GIVES_UP[1:] if _GIVEN_UP.search(raw) else ""
 
 
 _LIBRARY = re.compile(
@@ -1296,7 +1297,7 @@ def of_failure(
         torch tells.
     """
     if breaks:
-        then = breaks[-1]["then"] or _WHOLE[0].upper() + _WHOLE[1:]
+        then = breaks[-1]["then"] or GIVES_UP[0].upper() + GIVES_UP[1:]
         return dict(breaks[-1], then=then, raised=False)
     target = _TARGET.search(text)
     told = _FOUND_FROM.split(text)
