@@ -361,7 +361,7 @@ def test_copies_of_one_global_are_one_local():
     "change",
     ["    del tmp_1\n", "    tmp_1 = None\n", "    for tmp_1 in graph(1): graph(tmp_2)\n"],
 )
-def test_a_copy_of_what_changes_stays(change):
+def test_a_copy_of_a_local_that_changes_keeps_its_value(change):
     result = readable(
         "def f(graph):\n"
         "    tmp_1 = graph(0)\n"
