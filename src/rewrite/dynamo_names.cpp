@@ -360,15 +360,12 @@ class Naming {
     std::unordered_set<std::uint32_t> copying;  // statements
     for (const Local& local : locals_) {
       const StmtId made = definition(local);
-      if (!made || !is_fast(ast_[ast_[made].e[0]])) continue;
+      if (!made || !is_fast(ast_[ast_[made].e[0]]) || is_kept(local)) continue;
       const std::uint32_t of = ast_[ast_[made].e[0]].a;
       const auto through = copies.find(of);
       const std::uint32_t root = through == copies.end() ? of : through->second;
       const bool same = once.count(root) && once.count(local.name.index);
-      // what holds the value to the end still does
-      if (is_kept(local) ? !same || !is_kept(locals_[index_.at(root)])
-                         : !same && !settled.count(root))
-        continue;
+      if (!settled.count(root) && !same) continue;
       copies.emplace(local.name.index, root);
       copying.insert(made.index);
     }

@@ -41,8 +41,9 @@ bool is_made_up(std::string_view name) {
   return stem == "tmp_" || stem == "graph_out_" || stem == "random_values_" || stem == "__temp_";
 }
 
-/// `to = from` in the entry block, which runs once, where both are bound once, one after the other,
-/// and not deleted: what `to` keeps, `from` keeps. From `to` to `from`, by slot.
+/// `to = from`, or `to = value` after `from = value`, in the entry block, which runs once, where
+/// both are bound once and not deleted: what `to` keeps, `from` keeps. From `to` to `from`, by
+/// slot.
 std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& lifted) {
   std::unordered_map<std::uint32_t, std::uint32_t> found, changes;
   if (!lifted.entry.valid()) return found;
@@ -52,6 +53,7 @@ std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& l
   for (const Region& region : lifted.regions)
     if (region.handler == lifted.entry) return found;
   std::unordered_set<std::uint32_t> stored;
+  std::unordered_map<std::uint32_t, std::uint32_t> holder;  // of a value: the first slot
   for (const LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) {
       const Value& value = lifted[id];
@@ -64,6 +66,9 @@ std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& l
       const Value& of = lifted[value.operands[0]];
       if (of.kind == ValueKind::Operation && of.op == Op::LOAD_FAST && stored.count(of.arg))
         found.emplace(value.arg, of.arg);
+      const auto known = holder.emplace(value.operands[0].index, value.arg);
+      if (!known.second && known.first->second != value.arg)
+        found.emplace(value.arg, known.first->second);
       stored.insert(value.arg);
     }
   for (auto it = found.begin(); it != found.end();)

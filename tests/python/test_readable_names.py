@@ -357,6 +357,21 @@ def test_copies_of_one_global_are_one_local():
     assert "discriminator_2" not in result.source
 
 
+def test_copies_that_are_made_at_once_are_one_local():
+    """As torch's bytecode has them: the value is stored from the stack, twice."""
+    result = readable(
+        "def f(graph):\n"
+        "    tmp_1 = tmp_2 = (tmp_9 := discriminator)\n"
+        "    tmp_4 = tmp_5 = (tmp_3 := tmp_9._modules)['body']\n"
+        "    tmp_6 = (tmp_7 := tmp_5._buffers).update\n"
+        "    tmp_7.clear()\n"
+        "    tmp_6(graph(tmp_4))\n"
+        "    return graph(1)\n"
+    )
+    assert "tmp_" not in result.source, result.source
+    assert not re.findall(r"^    (\w+) = (\w+)$", result.source, re.M)[1:], result.source
+
+
 @pytest.mark.parametrize(
     "change",
     ["    del tmp_1\n", "    tmp_1 = None\n", "    for tmp_1 in graph(1): graph(tmp_2)\n"],
