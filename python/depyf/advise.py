@@ -222,6 +222,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         return said["help"][0 if _asks_for_none(file, line) else 1], ""
     if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off
+    if said["row"] == "dynamic shape" and uses.calls(file, "tolist"):
+        return said["help"][0], ""  # with the setting, torch may end in an error there
     if said["row"] == "print" and uses.in_autograd_function(file, line):
         return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
@@ -288,9 +290,13 @@ def _asks_for_none(file: str, line: int) -> bool:
     parsed = _parsed(file)
     for node in ast.walk(parsed[1]) if parsed is not None else ():
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
-            compared = [one for one in ast.walk(node.test) if isinstance(one, ast.Constant)]
-            return all(one.value == 0 for one in compared)
+            asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
+            return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
     return True
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -300,7 +300,15 @@ def test_where_there_is_no_advice_torchs_own_hints_are_told(tmp_path):
     assert lines[at + 2].strip() == "Do it otherwise."
 
 
-@pytest.mark.parametrize("asked, index", [("len(kept) == 0", 0), ("len(kept) > 2", 1)])
+@pytest.mark.parametrize(
+    "asked, index",
+    [
+        ("len(kept) == 0", 0),
+        ("not kept.numel()", 0),
+        ("len(kept) > 2", 1),
+        ("kept.shape[0] == x.shape[0]", 1),
+    ],
+)
 def test_what_decides_on_how_many_there_are_is_no_question_whether_there_is_any(
     tmp_path, asked, index
 ):
@@ -312,6 +320,15 @@ def test_what_decides_on_how_many_there_are_is_no_question_whether_there_is_any(
     (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
     assert change.row == "dynamic shape that decides"
     assert change.advice == breaks.BY_KEY[change.row].help[index].text
+
+
+def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
+    program = tmp_path / "route.py"
+    met = {"reason": "Dynamic shape operator", "location": "%s:4" % program}
+    for more, patched in (("", True), (", x.bincount().tolist()", False)):
+        program.write_text("import torch\n\ndef f(x):\n    y = x.nonzero()\n    return y" + more)
+        (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
+        assert bool(change.patch) == patched and "may raise an error" in change.advice
 
 
 def test_what_needs_no_action_is_told_as_such():

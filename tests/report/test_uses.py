@@ -14,7 +14,7 @@ NEEDED = """
 class Model:
     def forward(self, x):
         self.seen, _ = int(x.sum()), 1  # HERE
-        assert self.seen > 3  # NEEDS
+        assert not self.seen < 3  # NEEDS
         return x
 ---
 def f(x):
@@ -50,8 +50,17 @@ def f(x, env):
 ---
 def f(x):
     n = x.item()  # HERE
-    assert n > 0  # NEEDS
+    assert n > 0 and n < 9  # NEEDS
     return x
+---
+def f(x):
+    n = x.item()  # HERE
+    assert n > 0, f"is {n}"  # NEEDS
+    return x
+---
+def f(x):
+    kept = {"n": x.item()}  # HERE
+    return x if kept["n"] > 3 else x + 1  # NEEDS
 ---
 def f(xs):
     return max(xs, key=lambda x: x.sum().item())  # HERE NEEDS
@@ -73,6 +82,12 @@ def f(x):
 def f(x):
     mean = x.mean().item()  # HERE
     return x * mean
+---
+def f(x):
+    mean = x.mean().item()  # HERE
+    y = x.sub(mean)
+    print(y)
+    return y
 ---
 def f(x, log):
     mean = x.mean().item()  # HERE
@@ -100,6 +115,25 @@ def f(x, at):
     return x[:, : at.item()]  # HERE
 """
 NOT_NEEDED = """
+def f(x, edges):
+    n = int(edges.max()) + 1  # HERE
+    degree = torch.bincount(edges, minlength=n).clamp(min=1)
+    return x / degree if degree.shape[0] == x.shape[0] else x
+---
+def f(x):
+    n = x.max().item()  # HERE
+    y = x * n
+    return y if y.sum() > 3 else x
+---
+def f(x):
+    n = x.max().item()  # HERE
+    assert n > 0, "is 0"
+    return x * n
+---
+def f(x):
+    y = x[: int(x.max())]  # HERE
+    return y if y.sum() > 3 else x
+---
 class Model:
     def forward(self, x):
         self.seen += int(x.sum())  # HERE

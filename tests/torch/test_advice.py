@@ -144,6 +144,35 @@ result = f(torch.ones(3))
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_number_that_an_operator_is_given_is_kept_in_the_graph_by_the_setting():
+    text = """
+@torch.compile(backend="eager")
+def f(x, edges):
+    count = int(edges.max()) + 1
+    degree = torch.bincount(edges, minlength=count).clamp(min=1)
+    return x / degree if degree.shape[0] == x.shape[0] else x
+
+result = f(torch.ones(5), torch.tensor([1, 4, 4]))
+"""
+    wanted, nodes = run(text, "count before")
+    (said,) = met(nodes, "item")
+    cuts = [one for node in nodes for one in node.breaks]
+    result, after = run("%s\n" % said["patches"][1] + text, "count after")
+    assert len([one for node in after for one in node.breaks]) == len(cuts) - 1
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_an_assertion_in_the_graph_raises_what_the_advice_says():
+    (help, _) = breaks.BY_KEY["assert"].help
+    program = help.after.replace("torch.ones(3)", "-torch.ones(3)")
+    torch._dynamo.reset()
+    with pytest.raises(RuntimeError, match="a logarithm of a negative"):
+        exec(program, {"torch": torch})
+    assert "raises RuntimeError then" in help.text
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 def test_a_setting_helps_in_a_library_too():
     text = """
 exec(compile("def total(x):\\n    return x.sum().item()", "/lib/site-packages/a.py", "exec"))

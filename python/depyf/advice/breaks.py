@@ -446,6 +446,12 @@ def f(x):
 result = f(torch.ones(3))
 """
 
+#: what comes with torch's setting for operations whose result has a shape by a tensor's values
+_ALL_SUCH = (
+    "The setting is for all such operations of the program: where Python needs what one of them "
+    "gives, as .tolist(), a range or a branch does, torch may raise an error."
+)
+
 # a row of its own: torch.where and torch.cond, which help a branch, do not repeat anything
 WHILE = row(
     "while",
@@ -530,7 +536,8 @@ ROWS = (
         [
             helps(
                 "Assert a tensor, with ~ in place of not, & of and, | of or, as in "
-                "`assert ~torch.isnan(x).any()`: torch keeps that in the graph.",
+                "`assert ~torch.isnan(x).any()`: torch keeps that in the graph. One that fails "
+                "raises RuntimeError then, in place of AssertionError.",
                 _ASSERT,
                 _ASSERT.replace("not torch.isnan(y)", "~torch.isnan(y)"),
             ),
@@ -842,8 +849,8 @@ result = f(torch.ones(3))
             helps(
                 "Where that only leaves out what is empty, remove it: operations on a tensor "
                 "without elements are no error. "
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps all in "
-                "the graph.",
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps the "
+                "operation in the graph. " + _ALL_SUCH,
                 _EMPTY_SPLIT,
                 _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
             ),
@@ -871,7 +878,7 @@ result = [f(torch.ones(3)), f(-torch.ones(3))]
         [
             helps(
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
-                "graph.",
+                "graph. " + _ALL_SUCH,
                 _NONZERO,
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _NONZERO,
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True",

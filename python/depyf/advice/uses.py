@@ -51,7 +51,7 @@ def decided_at(file: str, line: int) -> int:
     The names that the line assigns are followed to the end of the function, and one call deep into
     functions of the same file.
     """
-    return _used_at(file, line, _python_needs)
+    return _used_at(file, line, _item_needs)
 
 
 def printed_at(file: str, line: int) -> int:
@@ -216,9 +216,11 @@ def _used_at(file: str, line: int, needs: _Needs) -> int:
         for test in needs(tree, node):
             if test.lineno <= line <= _last(test) and _makes_number(test):
                 return int(test.lineno)
-    statement = _statement(function, line)
-    names = _assigned(statement) if statement is not None else set()
-    return _decided(tree, function, names, line, needs, deep=True) if names else 0
+    statement: Any = _statement(function, line)
+    if statement is None or statement.value is None or not _holds(statement.value, set()):
+        return 0
+    names = _assigned(statement)
+    return _decided(tree, function, names, line, needs, deep=True, numbers=True) if names else 0
 
 
 def in_same_function(file: str, line: int, other: int) -> bool:
@@ -245,6 +247,17 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
                 found.append((type(child).__name__.lower(), child.lineno))
             work.append(child)
     return found
+
+
+def calls(file: str, method: str) -> bool:
+    """Whether a file calls a method of that name."""
+    tree = parsed(file)
+    nodes = ast.walk(tree) if tree is not None else ()
+    return any(isinstance(one, ast.Call) and _method(one) == method for one in nodes)
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 def in_autograd_function(file: str, line: int) -> bool:
@@ -308,6 +321,18 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             index = index.value
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
+
+
+def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """As `_python_needs`, of a number that torch keeps in its graph: an assertion of one comparison
+    stays in it, too.
+    """
+    if isinstance(node, ast.Assert):
+        plain = isinstance(node.test, (ast.Name, ast.Attribute))
+        plain = plain or isinstance(node.test, ast.Compare) and len(node.test.ops) == 1
+        if plain and (node.msg is None or isinstance(node.msg, ast.Constant)):
+            return
+    yield from _python_needs(tree, node)
 
 
 def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
@@ -378,6 +403,53 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
                 yield one.value
 
 
+#: expressions that are numbers where what they are made of is, and texts of such
+_OF_NUMBERS = (
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.Dict,
+    ast.FormattedValue,
+    ast.IfExp,
+    ast.JoinedStr,
+    ast.List,
+    ast.Set,
+    ast.Starred,
+    ast.Tuple,
+    ast.UnaryOp,
+)
+#: functions that make a number of a tensor
+_MAKE_NUMBERS = ("int", "float", "bool")
+#: functions that make numbers or lists of numbers
+_GIVE_NUMBERS = frozenset("abs bool dict float int list max min pow range round sum tuple".split())
+
+
+def _holds(node: Any, names: Set[str]) -> bool:
+    """Whether an expression is, or keeps, a Python number: one of those names, or what it makes of
+    a tensor. What other functions make of a number may be a tensor.
+    """
+    work = [node]
+    while work:
+        one = work.pop()
+        if isinstance(one, (ast.Name, ast.Attribute)):
+            if _path(one) in names:
+                return True
+        elif isinstance(one, ast.Subscript):
+            work.append(one.value)
+        elif isinstance(one, ast.Call):
+            called = getattr(one.func, "attr", None) or getattr(one.func, "id", "")
+            is_method = isinstance(one.func, ast.Attribute)
+            if not names and called in (("item", "tolist") if is_method else _MAKE_NUMBERS):
+                return True
+            if is_method and called in ("get", "format"):
+                work += [one.func.value] + list(one.args)
+            elif not is_method and called in _GIVE_NUMBERS:
+                work += one.args
+        elif isinstance(one, _OF_NUMBERS):
+            work += ast.iter_child_nodes(one)
+    return False
+
+
 def _makes_number(test: ast.AST) -> bool:
     """Whether an expression turns something into a Python number."""
     for node in ast.walk(test):
@@ -385,7 +457,7 @@ def _makes_number(test: ast.AST) -> bool:
             name = node.func
             if isinstance(name, ast.Attribute) and name.attr in ("item", "tolist"):
                 return True
-            if isinstance(name, ast.Name) and name.id in ("int", "float", "bool"):
+            if isinstance(name, ast.Name) and name.id in _MAKE_NUMBERS:
                 return True
     return False
 
@@ -434,11 +506,17 @@ def _decided(
     needs: _Needs,
     deep: bool,
     whole: bool = False,
+    numbers: bool = False,
 ) -> int:
     """The first line below line `after` in a function that needs the value of a name.
 
-    With `whole`, what is computed from other names, too, is another value.
+    With `whole`, what is computed from other names, too, is another value. With `numbers`, what a
+    function makes of a number is one no more: it may be a tensor.
     """
+
+    def depends(node: Any) -> bool:
+        return _holds(node, names) if numbers else bool(names & _names(node))
+
     names = set(names)
     nodes: List[Any] = [
         one
@@ -447,22 +525,24 @@ def _decided(
     ]
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
         for test in needs(tree, node):
-            if not _is_identity(test) and names & _names(test):
+            if not _is_identity(test) and depends(test):
                 return int(test.lineno)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             used = _names(node.value)
             if whole:  # `self` of `self.count` is no other name
                 used = {one for one in used if not any(it.startswith(one + ".") for it in used)}
-            if (bool(used) and used <= names) if whole else names & used:
+            if (bool(used) and used <= names) if whole else depends(node.value):
                 names |= _assigned(node)
         elif deep and isinstance(node, ast.Call):
-            found = _decided_in_call(tree, node, names, needs)
+            found = _decided_in_call(tree, node, names, needs, numbers)
             if found:
                 return found
     return 0
 
 
-def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str], needs: _Needs) -> int:
+def _decided_in_call(
+    tree: ast.Module, call: ast.Call, names: Set[str], needs: _Needs, numbers: bool
+) -> int:
     """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
     called = [one for one in ast.walk(tree) if isinstance(one, _SCOPES) and one.name == name]
@@ -473,7 +553,12 @@ def _decided_in_call(tree: ast.Module, call: ast.Call, names: Set[str], needs: _
         parameters = parameters[1:]
     given = {key: value for key, value in zip(parameters, call.args)}
     given.update({one.arg: one.value for one in call.keywords if one.arg})
-    passed = {key for key, value in given.items() if names & _names(value)}
+    passed = {
+        key
+        for key, value in given.items()
+        if (_holds(value, names) if numbers else names & _names(value))
+    }
     if not passed:
         return 0
-    return _decided(tree, called[0], passed, called[0].lineno, needs, deep=False)
+    at = called[0].lineno
+    return _decided(tree, called[0], passed, at, needs, deep=False, numbers=numbers)
