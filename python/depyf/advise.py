@@ -14,7 +14,7 @@ from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
-from depyf.advice import NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, sides, uses
+from depyf.advice import MODES, NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -72,6 +72,7 @@ def _found(document: Document) -> List[Change]:
         if cause["kind"] == "failure" and not line:
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
+        words += _beside(cause) if cause["kind"] == "recompile" else ""
         stopped = cause["kind"] == "recompile" and tuple(node.place) in gave_up
         if stopped:
             times = overview.compiled_times(nodes, node)
@@ -84,6 +85,23 @@ def _found(document: Document) -> List[Change]:
         more = {"row": said["row"], "function": tuple(node.place), "caller": caller}
         found.append(Change(*told, gave_up=stopped, also=(), **more))
     return sorted(found, key=_rank)
+
+
+#: other reasons that are named beside one
+_MOST_BESIDE = 2
+
+
+def _beside(cause: Dict[str, Any]) -> str:
+    """What else the compiles of a cause differ in from earlier ones: to mend one may spare none."""
+    first = cause["reason"]
+    others = [
+        one["words"]
+        for node in cause["nodes"]
+        for one in node.reasons[1:]
+        if one["name"] != first["name"] and one["row"] not in MODES
+    ]
+    named = list(dict.fromkeys(others))[:_MOST_BESIDE]
+    return ". Earlier compiles did not fit for more than that: " + "; ".join(named) if named else ""
 
 
 def _rank(one: Change) -> Tuple[bool, bool, float]:

@@ -384,7 +384,15 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
         lines.extend("    torch's hint: " + _plain(hint) for hint in said["hints"])
         if said["url"]:
             lines.append("    " + shown(said["url"]))
-    return "\n".join(lines) if lines else "no graph breaks"
+    return "\n".join(lines + _nothing_compiled(document)) if lines else "no graph breaks"
+
+
+def _nothing_compiled(document: Document) -> List[str]:
+    """A line where torch made no code of any function: a run without recompiles may be that."""
+    entries = [entry for _, entry in all_entries(document)]
+    if not entries or any(entry.get("name") for entry in entries):
+        return []
+    return ["torch compiled nothing: each function that it tried runs as plain Python"]
 
 
 def recompiles_text(document: Document, links: bool = False) -> str:
@@ -417,13 +425,17 @@ def recompiles_text(document: Document, links: bool = False) -> str:
                 sum(one.seconds for one in group),
             )
         )
-        if len(group) == 1:
-            rows = [(node, said) for said in node.reasons]
-        else:  # what failed on the entry that was tried first
-            rows = [(one, one.reasons[0]) for one in group]
-        lines.extend(_reason_line(one, said, links) for one, said in rows[:_MOST_REASONS])
-        if len(rows) > _MOST_REASONS:
-            lines.append("    and %d more" % (len(rows) - _MOST_REASONS))
+        alone = len(group) == 1
+        # of a group what they have in common, then what other entries did not fit for
+        rows = [(one, one.reasons[0]) for one in group]
+        lines += _reason_lines(rows, alone, links)
+        told = {said["words"] for _, said in rows}
+        others = {}
+        for one in group:
+            for said in one.reasons[1:]:
+                if alone or said["words"] not in told:
+                    others.setdefault(said["tried"] if alone else said["words"], (one, said))
+        lines += _reason_lines(list(others.values()), alone, links)
         if node.caller[1]:
             lines.append(
                 "    called from your line %s: %s"
@@ -441,20 +453,31 @@ def recompiles_text(document: Document, links: bool = False) -> str:
                 _many(overview.compiled_times(nodes, node), "compile"),
             )
         )
-    return "\n".join(lines) if lines else "no recompiles"
+    return "\n".join(lines or ["no recompiles"] + _nothing_compiled(document))
 
 
 #: of a group of recompiles that are shown
 _MOST_IDS, _MOST_REASONS = 8, 4
 
 
-def _reason_line(node: Any, said: Dict[str, Any], links: bool) -> str:
+def _reason_lines(rows: List[Tuple[Any, Dict[str, Any]]], alone: bool, links: bool) -> List[str]:
+    """A line for each reason, with the compile that it is of where there are several."""
+    lines = [
+        _reason_line(one, said, links, "" if alone else "[%s] " % one.entry["compile_id"])
+        for one, said in rows[:_MOST_REASONS]
+    ]
+    more = len(rows) - _MOST_REASONS
+    return lines + ["    and %d more" % more] * (more > 0)
+
+
+def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
     _, made = reason_parts(said["raw"], node.place[0])
     if os.path.isabs(said["file"]) and said["line"]:  # see `words.place_reason`
         made = said["file"], said["line"]
     if made and "at %s: " % place(*made) in said["words"]:
         made = None
-    return "    %s%s%s%s" % (
+    return "    %s%s%s%s%s" % (
+        of,
         said["tried"] + ": " if said["tried"] else "",
         _plain(said["words"]),
         # once where the words hold the guard itself

@@ -274,6 +274,56 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
         assert all(text.startswith("Only if the code does not branch") for text in unbacked)
 
 
+def test_each_reason_of_a_recompile_stands_in_its_group():
+    text = """
+@torch.compile(backend="eager")
+def f(batch):
+    x = batch["x"] + 1
+    return x.masked_fill(batch["mask"], 0) if "mask" in batch else x
+
+mask = torch.ones(3, dtype=torch.bool)
+result = [f({"x": torch.ones(3)}), f({"x": torch.ones(3), "mask": mask}), f({"x": torch.ones(2)})]
+"""
+    torch._dynamo.reset()
+    with depyf.capture() as found:
+        exec(text, {"torch": torch})
+    document = found.to_json()
+    told = summary.recompiles_text(document)
+    ids = [entry["compile_id"] for one in document["functions"] for entry in one["entries"]]
+    assert "compiled again 2 times" in told
+    for later, earlier, words_ in (
+        (1, 0, "the key 'mask' was not in batch"),
+        (2, 1, "the key 'mask' was in batch"),
+        (2, 0, "batch['x'].size(0) was 3, is 2"),
+    ):
+        assert "[%s] %s: %s" % (ids[later], ids[earlier], words_) in told
+    (change,) = advise.changes(document)
+    assert change.words.endswith("did not fit for more than that: `batch['x'].size(0)` was 3, is 2")
+
+
+def test_a_run_in_which_nothing_was_compiled_says_so():
+    text = """
+layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(2))
+
+@torch.compile(backend="eager")
+def f(x):
+    for layer in layers:
+        x = layer(x)
+        if x.sum() > 0:
+            continue
+    return x
+
+result = f(torch.ones(3))
+"""
+    for program, nothing in ((text, True), (text.replace("x.sum()", "x.dim()"), False)):
+        torch._dynamo.reset()
+        with depyf.capture() as found:
+            exec(program, {"torch": torch})
+        document = found.to_json()
+        assert ("torch compiled nothing" in summary.recompiles_text(document)) == nothing
+        assert ("torch compiled nothing" in summary.breaks_text(document)) == nothing
+
+
 @pytest.mark.parametrize(
     "shapes, marks",
     [

@@ -30,8 +30,8 @@ _GIVEN_UP = re.compile(
 _SETS = "torch._dynamo.config."
 #: what becomes of a function in which torch cannot cut a graph
 GIVES_UP = (
-    "torch gives the whole function up: it runs as plain Python, and only the functions that "
-    "it calls are compiled."
+    "torch gives the whole function up: it runs as plain Python, and only functions that it calls "
+    "are compiled, torch's own (such as the modules of torch.nn) not."
 )
 _REPORT_HINT = re.compile(
     r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
