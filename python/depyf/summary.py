@@ -430,7 +430,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         rows = [(one, one.reasons[0]) for one in group]
         lines += _reason_lines(rows, alone, links)
         told = {said["words"] for _, said in rows}
-        others = {}
+        others: Dict[str, Tuple[Any, Dict[str, Any]]] = {}
         for one in group:
             for said in one.reasons[1:]:
                 if alone or said["words"] not in told:

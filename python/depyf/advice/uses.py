@@ -437,12 +437,13 @@ def _holds(node: Any, names: Set[str]) -> bool:
         elif isinstance(one, ast.Subscript):
             work.append(one.value)
         elif isinstance(one, ast.Call):
-            called = getattr(one.func, "attr", None) or getattr(one.func, "id", "")
-            is_method = isinstance(one.func, ast.Attribute)
+            function: Any = one.func
+            is_method = isinstance(function, ast.Attribute)
+            called = function.attr if is_method else getattr(function, "id", "")
             if not names and called in (("item", "tolist") if is_method else _MAKE_NUMBERS):
                 return True
             if is_method and called in ("get", "format"):
-                work += [one.func.value] + list(one.args)
+                work += [function.value] + list(one.args)
             elif not is_method and called in _GIVE_NUMBERS:
                 work += one.args
         elif isinstance(one, _OF_NUMBERS):
