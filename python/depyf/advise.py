@@ -14,7 +14,7 @@ from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
-from depyf.advice import MODES, NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, sides, uses
+from depyf.advice import MODES, NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, breaks, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -226,6 +226,9 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     """
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
+        of_loop = breaks.LOOP.help[0].text
+        if begin == OUTSIDE and of_loop in said["help"]:
+            begin = of_loop  # what a round decides, the next one needs
         for one in said["help"]:
             if one.startswith(begin):
                 return one, ""

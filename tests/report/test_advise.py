@@ -322,6 +322,18 @@ def test_what_decides_on_how_many_there_are_is_no_question_whether_there_is_any(
     assert change.advice == breaks.BY_KEY[change.row].help[index].text
 
 
+@pytest.mark.parametrize("side", ["break", "continue", "print(x)"])
+def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side):
+    program = tmp_path / "rounds.py"
+    program.write_text(
+        "def f(x):\n    for _ in range(3):\n        if x.any():\n            %s\n        x = x + 1\n"
+        "    return x\n" % side
+    )
+    met = dict(BRANCH, location="%s:3" % program, text="graph break in loop\n" + BRANCH["reason"])
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert "loop's body a function of its own" in change.advice
+
+
 def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
     program = tmp_path / "route.py"
     met = {"reason": "Dynamic shape operator", "location": "%s:4" % program}

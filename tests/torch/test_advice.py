@@ -274,6 +274,27 @@ def test_advice_fits_what_the_reader_can_do(guard, key):
         assert all(text.startswith("Only if the code does not branch") for text in unbacked)
 
 
+def test_a_float_on_which_a_branch_decides_is_not_said_to_be_an_operators():
+    text = """
+class Model(torch.nn.Module):
+    def __init__(self, rate):
+        super().__init__()
+        self.rate = rate
+
+    @torch.compile(backend="eager")
+    def forward(self, x):
+        if self.rate == 0.0:
+            return x + 1
+        return x * x.new_empty(3).bernoulli_(1 - self.rate)
+
+result = [Model(rate)(torch.ones(3)) for rate in (0.5, 0.0)]
+"""
+    _, nodes = run(text, "branch on a rate")
+    (said,) = [one for node in nodes for one in node.reasons]
+    assert said["row"] == "number condition"
+    assert not any("operator" in one or "tensor where" in one for one in said["help"])
+
+
 def test_each_reason_of_a_recompile_stands_in_its_group():
     text = """
 @torch.compile(backend="eager")
@@ -508,10 +529,23 @@ def test_a_function_of_random_is_named_as_the_program_names_it():
         "Dynamo does not know how to trace the builtin `<unknown module>.Random.random.`",
     )
     found = words.of_break({"reason": reason, "explanation": said, "hints": []})
-    assert found["row"] == "not traced" and "`random.random`" in found["why"]
-    assert found["help"] == [
-        "Call `random.random` outside of the compiled function, and pass what it returns."
-    ]
+    assert found["row"] == "drawn by Python" and "`random.random`" in found["why"]
+    (help,) = found["help"]
+    assert help.startswith("Call `random.random` outside of the compiled function, and pass what")
+
+
+def test_what_gives_another_result_each_time_is_not_advised_to_be_a_custom_operator():
+    said = "Dynamo does not know how to trace the builtin `%s.`"
+    hint = "If it is an extension, please wrap it into a PyTorch-understood custom operator"
+    for name in ("time.time", "<unknown module>.Random.random"):
+        reason = "Attempted to call function marked as skipped"
+        found = {"reason": reason, "explanation": said % name, "hints": [hint]}
+        told = words.of_break(found)
+        assert "custom" not in str(told["help"] + told["hints"]) and told["help"]
+    reason = "attempted to trace numpy function unsupported by PyTorch"
+    drawn = "numpy function: <bound method RandomState.beta of RandomState(MT19937) at 0x7F>"
+    told = words.of_break({"reason": reason, "explanation": drawn, "hints": []})
+    assert told["row"] == "method of numpy" and "wrap" not in str(told["help"])
 
 
 PYTHON = "/opt/python/lib/python3.11/json/encoder.py"

@@ -21,8 +21,9 @@ Row = namedtuple("Row", "key ids reason where names words help")
 #: rows of what torch does by design: nothing to mend, so they follow all else
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
-#: rows for which torch's own hint would mislead
-WITHOUT_HINTS = NORMAL + ("item that decides",)
+#: rows for which torch's own hint would mislead: as a custom operator, two calls of what gives
+#: another result each time may be merged into one
+WITHOUT_HINTS = NORMAL + ("item that decides", "drawn by Python", "clock")
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
 NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")

@@ -189,6 +189,28 @@ def f(x, y):
 
 result = [f(torch.ones(3), torch.zeros(3)) for _ in range(3)]
 """
+_RANDOM = """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * random.random()
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
+_CLOCK = """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    begin = time.perf_counter()
+    y = (x + 1) * 2
+    return y, time.perf_counter() - begin
+
+result = f(torch.ones(3))[0]
+"""
 _FACTORIAL = """
 import math
 
@@ -1423,6 +1445,60 @@ warnings.warn("a step")
         ids=("GB0007", "GB0008"),
         reason=r"marked as skipped",
         where=r"`_?warnings\.warn`|function `warn` in file `[^`]*warnings\.py`",
+    ),
+    row(
+        "clock",
+        "`{name}` reads a clock, which torch does not trace.",
+        [
+            helps(
+                "Read the clock before and after the call of the compiled function: what it "
+                "measures in between is all that the function does, and on a GPU only if the "
+                "program waits for it (torch.cuda.synchronize()).",
+                _CLOCK,
+                """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    return (x + 1) * 2
+
+begin = time.perf_counter()
+result = f(torch.ones(3))
+seconds = time.perf_counter() - begin
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin",
+        where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?\.?`",
+        names=r"`(?P<name>time\.\w+)`",
+    ),
+    row(
+        "drawn by Python",
+        "torch does not trace `{name}`, which draws a random number.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass what it returns, a "
+                "number as a tensor (a Python number is a constant at first, so another compiles again). "
+                "Where a branch decides on it, decide outside, and pass True or False.",
+                _RANDOM,
+                """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x, drawn):
+    y = x + 1
+    return y * drawn
+
+result = [f(torch.ones(3), torch.tensor(random.random())) for _ in range(3)]
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        where=r"`(<unknown module>\.Random|random)\.(?!seed\b)\w+\.?`",
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
     ),
     row(
         "not traced",

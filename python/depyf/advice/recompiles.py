@@ -372,6 +372,15 @@ def f(x, scale):
 
 result = [f(torch.ones(3), scale) for scale in (0.5, 1.5, 2.5)]
 """
+_TEMPERATURE = """
+@torch.compile(backend="eager")
+def f(x, heat):
+    if heat == 0:
+        return x * 0
+    return x / heat
+
+result = [f(torch.ones(3), heat) for heat in (0.5, 1.5, 2.5)]
+"""
 _COUNTER = """
 class Model(torch.nn.Module):
     def __init__(self):
@@ -628,9 +637,9 @@ for size in (4, 5, 6):
         "",
         [
             helps(
-                "dynamic=True and mark_dynamic do not help: the code makes the size a constant, as "
-                "a loop over it does, which is unrolled. Compile the loop's body as a function of "
-                "its own, or pad to one size.",
+                "dynamic=True and mark_dynamic do not help: the code makes the size a constant. "
+                "Where a loop over it does, which is unrolled, compile the loop's body as a "
+                "function of its own; else pad to one size.",
                 _UNROLLED,
                 """
 @torch.compile(backend="eager")
@@ -1485,6 +1494,19 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
                 "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
                 _FLOAT,
                 _FLOAT.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+        ],
+    ),
+    row(
+        "float that decides",
+        "",
+        [
+            helps(
+                "torch.compile(dynamic=True) takes it as symbolic from the first call on. As a "
+                "tensor it would break the graph where the code decides on it.",
+                _TEMPERATURE,
+                _TEMPERATURE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
             ),
         ],

@@ -892,7 +892,22 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
         row = "float of dropout"
+    elif found["kind"] == "value" and _decides_otherwise(found):
+        row = "number condition"
     _advise(found, _static_row(settings, source) or row)
+
+
+_ASKED = re.compile(r"^\s*(?:el)?if (?P<test>[^:]+):")
+
+
+def _decides_otherwise(found: Said) -> bool:
+    """Whether the branch that made a guard goes another way for the value that there is now."""
+    asked = _ASKED.match(found["source"])
+    if asked is None:
+        return False
+    test, name = asked.group("test"), found["name"]
+    sides = {conditions.holds(test, name, found[key]) for key in ("before", "after")}
+    return sides == {True, False}
 
 
 def describe_static(found: Said, settings: Any = None, source: str = "") -> None:
@@ -991,6 +1006,8 @@ def describe_any(
         return
     if found["row"] in ("counter", "counter that decides"):
         _advise(found, "integer attribute")
+    if found["row"] in ("float", "float attribute") and _decides(found):
+        _advise(found, "float that decides")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         _advise(found, "integer in a function")
 
@@ -1028,7 +1045,14 @@ def describe_small(found: Said, name: str, index: int, before: str) -> None:
 
 
 #: rows of numbers and sizes for which advice makes them symbolic
-SYMBOLIC = ("size", "integer", "integer attribute", "float", "float attribute")
+SYMBOLIC = (
+    "size",
+    "integer",
+    "integer attribute",
+    "float",
+    "float attribute",
+    "float that decides",
+)
 
 
 def describe_beside(found: Said, other: Said) -> None:
