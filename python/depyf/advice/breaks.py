@@ -1479,8 +1479,8 @@ seconds = time.perf_counter() - begin
         [
             helps(
                 "Call `{name}` outside of the compiled function, and pass what it returns, a "
-                "number as a tensor (a Python number is a constant at first, so another compiles again). "
-                "Where a branch decides on it, decide outside, and pass True or False.",
+                "number as a tensor (a Python number is a constant at first, so another compiles "
+                "again). Where a branch decides on it, decide outside, and pass True or False.",
                 _RANDOM,
                 """
 import random
