@@ -44,7 +44,8 @@ bool is_made_up(std::string_view name) {
 /// `to = from`, or `to = value` after `from = value`, in the entry block, which runs once, where
 /// both are bound once and not deleted: what `to` keeps, `from` keeps. From `to` to `from`, by
 /// slot.
-std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& lifted) {
+std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& lifted,
+                                                                 const Module& module) {
   std::unordered_map<std::uint32_t, std::uint32_t> found, changes;
   if (!lifted.entry.valid()) return found;
   for (const LiftedBlock& block : lifted.blocks)
@@ -52,6 +53,7 @@ std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& l
       if (edge.to == lifted.entry) return found;
   for (const Region& region : lifted.regions)
     if (region.handler == lifted.entry) return found;
+  const std::size_t parameters = module[lifted.code].parameter_count();
   std::unordered_set<std::uint32_t> stored;
   std::unordered_map<std::uint32_t, std::uint32_t> holder;  // of a value: the first slot
   for (const LiftedBlock& block : lifted.blocks)
@@ -60,14 +62,15 @@ std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& l
       if (value.kind != ValueKind::Operation) continue;
       if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR)
         changes[value.arg] += 2;
+      const bool in_entry = &block == &lifted[lifted.entry];
+      // what a slot gives before it is stored into, an argument, is not what it keeps
+      if (value.op == Op::LOAD_FAST && in_entry && stored.count(value.arg))
+        holder.emplace(id.index, value.arg);
       if (value.op != Op::STORE_FAST) continue;
       ++changes[value.arg];
-      if (&block != &lifted[lifted.entry]) continue;
-      const Value& of = lifted[value.operands[0]];
-      if (of.kind == ValueKind::Operation && of.op == Op::LOAD_FAST && stored.count(of.arg))
-        found.emplace(value.arg, of.arg);
+      if (!in_entry) continue;
       const auto known = holder.emplace(value.operands[0].index, value.arg);
-      if (!known.second && known.first->second != value.arg)
+      if (!known.second && known.first->second != value.arg && value.arg >= parameters)
         found.emplace(value.arg, known.first->second);
       stored.insert(value.arg);
     }
@@ -77,8 +80,9 @@ std::unordered_map<std::uint32_t, std::uint32_t> copies_of_slots(const Lifted& l
 }
 
 /// `slots` without copies of a local that is not among them: it keeps what they keep.
-std::vector<bool> without_copies(const Lifted& lifted, std::vector<bool> slots) {
-  const auto copies = copies_of_slots(lifted);
+std::vector<bool> without_copies(const Lifted& lifted, const Module& module,
+                                 std::vector<bool> slots) {
+  const auto copies = copies_of_slots(lifted, module);
   for (const auto& [to, first] : copies) {
     std::uint32_t from = first;
     for (auto next = copies.find(from); from < slots.size() && slots[from] && next != copies.end();
@@ -721,11 +725,11 @@ class Verifier {
       }
       if (rename) add(outlives, renamed_unset(kA, lifted_a, kB, lifted_b));
       if (lifetimes) {
-        if (const auto held =
-                held_too_long(lifted_b, b_, without_copies(lifted_b, simplify_b.promotable), kB))
+        if (const auto held = held_too_long(
+                lifted_b, b_, without_copies(lifted_b, b_, simplify_b.promotable), kB))
           return different(*held);
-        if (const auto held =
-                held_too_long(lifted_a, a_, without_copies(lifted_a, simplify_a.promotable), kA))
+        if (const auto held = held_too_long(
+                lifted_a, a_, without_copies(lifted_a, a_, simplify_a.promotable), kA))
           return different(*held);
       }
       simplify_a.iter_object = simplify_b.iter_object = options_.iter_object;
@@ -1034,7 +1038,7 @@ std::vector<std::string> kept_temporaries(Module& module, CodeId id) {
     const Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
     for (std::string_view name : outliving(lifted, module, slots)) out.emplace_back(name);
     std::unordered_set<std::string> copies;
-    for (const auto& [to, from] : copies_of_slots(lifted)) {
+    for (const auto& [to, from] : copies_of_slots(lifted, module)) {
       const std::string from_name(module[code.slots[from].name]);
       if (std::find(out.begin(), out.end(), from_name) != out.end())
         copies.emplace(module[code.slots[to].name]);
