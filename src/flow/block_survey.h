@@ -223,10 +223,21 @@ class BlockSurvey {
       if (i > 0 && is_comparison(i - 1)) continue;
       const std::uint32_t target = instrs[i].target;
       if (!open.empty() && (target > i ? target >= loop_end[open.back()] : target < open.back()))
-        jump_role_[i] = JumpRole::Break;
+        jump_role_[ends_chain_before(i)] = JumpRole::Break;
       else if (target <= i && (unwound(i) || ends_behind_jump(i)))
         jump_role_[i] = JumpRole::Continue;
     }
+  }
+
+  /// `if not (a < b < c): break`: the jump that ends the comparisons, past what drops `b`, is
+  /// threaded through the `break`. It leads there again. The jump that is the `break`.
+  std::uint32_t ends_chain_before(std::uint32_t jump) {
+    const std::vector<Instr>& instrs = list_.instrs;
+    if (jump + 2 >= instrs.size() || !is_comparison(jump + 1) || instrs[jump + 2].op != Op::JUMP ||
+        instrs[jump + 2].target != instrs[jump].target)
+      return jump;
+    joined_[jump] = jump + 2;
+    return jump + 2;
   }
 
   bool begins_two_loops(std::size_t setup) const {
@@ -409,7 +420,7 @@ class BlockSurvey {
                                         // with, of a loop that begins without any code
   std::vector<bool> comparison_;  // where the first part of a chained comparison that is tested
                                   // leads when it fails
-  std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks
+  std::unordered_map<std::uint32_t, std::uint32_t> joined_;  // see join_breaks, ends_chain_before
 };
 
 }  // namespace depyf
