@@ -107,17 +107,21 @@ bool FinallyCopy::same_operation(ValueId a, ValueId b, Values& map) {
   const Value &x = s_.at(a), &y = s_.at(b);
   if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size())
     return false;
-  bool negated = false;
+  bool negated = false, first_negated = false;
   if (x.kind == ValueKind::Select) {
     // The compiler turns the test of one copy round, where another block follows it.
-    negated = !s_.same_select(a, b);
-    if (negated && !(s_.uses[a.index] == 1 && s_.uses[b.index] == 1 && s_.negated_select(a, b)))
+    const auto turned = negated_.find(s_.resolve(x.operands[0]).index);
+    first_negated = turned != negated_.end() && turned->second == s_.resolve(y.operands[0]);
+    negated = first_negated || !s_.same_select(a, b);
+    if (negated &&
+        !(s_.uses[a.index] == 1 && s_.uses[b.index] == 1 && s_.negated_select(a, b, first_negated)))
       return false;
   } else if (x.arg != y.arg && x.op != Op::LOAD_CONST) {
     return false;
   }
   for (std::size_t i = 0; i < x.operands.size(); ++i)
-    if (!same_value(x.operands[i], y.operands[i], map) && !(i == 1 && marks_annotation(x)))
+    if (!(i == 0 && first_negated) && !same_value(x.operands[i], y.operands[i], map) &&
+        !(i == 1 && marks_annotation(x)))
       return false;
   (negated ? negated_ : map)[a.index] = b;
   if (x.kind == ValueKind::Operation) {

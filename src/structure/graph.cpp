@@ -592,11 +592,11 @@ bool StructureGraph::same_select(ValueId a, ValueId b) {
          same_tree(m.decided, n.decided);
 }
 
-bool StructureGraph::negated_select(ValueId a, ValueId b) {
+bool StructureGraph::negated_select(ValueId a, ValueId b, bool first_negated) {
   const Select m = select_of(a), n = select_of(b);
   const bool kinds = (m.kind == Select::And && n.kind == Select::Or) ||
                      (m.kind == Select::Or && n.kind == Select::And);
-  return kinds && !m.chained && !n.chained && m.negate_first != n.negate_first &&
+  return kinds && !m.chained && !n.chained && (m.negate_first != n.negate_first) != first_negated &&
          opposite_tests(m.rest, n.rest);
 }
 

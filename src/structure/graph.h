@@ -280,8 +280,8 @@ class StructureGraph {
   }
   /// Of two values of kind Select, the same but for their operands.
   bool same_select(ValueId a, ValueId b);
-  /// `a and b` and `not a or not b`, of one `a`?
-  bool negated_select(ValueId a, ValueId b);
+  /// `a and b` and `not a or not b`, of one `a`, or of two of which one says the opposite?
+  bool negated_select(ValueId a, ValueId b, bool first_negated);
   /// Is the test `a` true where `b` is false, by the same operations in the same order?
   bool opposite_tests(ExprId a, ExprId b);
 
