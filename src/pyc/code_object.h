@@ -182,6 +182,10 @@ inline bool has_walruses(const Module& module) { return module.version >= PyVers
 /// Are constants folded in a walrus as they are elsewhere?
 inline bool folds_in_walruses(const Module& module) { return module.version >= PyVersion{3, 10}; }
 
+/// Are operations on constants folded in the control flow graph, and not in the tree (3.14+)? Then
+/// an f-string without fields is a constant like another one.
+inline bool folds_in_graph(const Module& module) { return module.version >= PyVersion{3, 14}; }
+
 /// `from __future__ import annotations` is in force; the flag moved in 3.8.
 inline bool future_annotations(const CodeObject& code) {
   return code.flags &

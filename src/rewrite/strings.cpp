@@ -45,6 +45,18 @@ std::ptrdiff_t foldable_fields(std::string_view format) {
   return fields;
 }
 
+/// An operation on constants that the compiler left alone although it folds such: its second
+/// operand was chosen by a constant, `'a' + ('z' if True else b)`.
+bool was_chosen_by_constant(const Rewriter& r, const Expr& e) {
+  if (e.kind == ExprKind::Subscript)
+    return (r.is_constant(e.kids[0], ConstKind::Str) ||
+            r.is_constant(e.kids[0], ConstKind::Bytes)) &&
+           r.is_constant(e.kids[1], ConstKind::Int);
+  return folds_in_graph(r.module) && e.kind == ExprKind::Binary &&
+         static_cast<BinaryOp>(e.op) == BinaryOp::Add && r.is_constant(e.kids[0], ConstKind::Str) &&
+         r.is_constant(e.kids[1], ConstKind::Str);
+}
+
 /// The left side of a `%` or `+` that the compiler left alone although it folds such: it was an
 /// f-string without fields.
 bool was_plain_fstring(const Rewriter& r, const Expr& e) {
@@ -104,10 +116,11 @@ void restore_percent_format(Rewriter& r, ExprId id) {
 
 void restore_strings(Rewriter& r) {
   bool plain = false;
-  if (r.may_hold(ExprKind::Binary))
+  if (r.may_hold(ExprKind::Binary) || r.may_hold(ExprKind::Subscript))
     for (const std::span<const Expr> own : r.own_exprs())
-      plain = plain || std::any_of(own.begin(), own.end(),
-                                   [&](const Expr& e) { return was_plain_fstring(r, e); });
+      plain = plain || std::any_of(own.begin(), own.end(), [&](const Expr& e) {
+                return was_plain_fstring(r, e) || was_chosen_by_constant(r, e);
+              });
   if (!plain && !r.may_hold(ExprKind::FormattedValue) && !r.may_hold(ExprKind::JoinedStr)) return;
   std::vector<ExprId> order;
   for (ExprId id : collect_expressions(
@@ -123,7 +136,8 @@ void restore_strings(Rewriter& r) {
       for (ExprId kid : r.ast[id].kids) inside.insert(kid.index);
   for (ExprId id : order) {
     const ExprKind kind = r.ast[id].kind;
-    if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr && kind != ExprKind::Binary)
+    if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr &&
+        kind != ExprKind::Binary && kind != ExprKind::Subscript)
       continue;
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
@@ -132,6 +146,15 @@ void restore_strings(Rewriter& r) {
       const ExprId kids[] = {part};
       r.ast[id].kids = r.ast.arena.copy(kids);
       inside.insert(part.index);
+      continue;
+    }
+    if (was_chosen_by_constant(r, e)) {
+      const Origin origin = r.ast[e.kids[1]].origin;
+      Const always;
+      always.kind = ConstKind::True;
+      const ExprId test = r.ast.constant(r.module.add(always), origin),
+                   never = r.ast.constant(r.module.add(Const()), origin);
+      e.kids[1] = r.ast.expr(ExprKind::IfExp, {test, e.kids[1], never}, UINT32_MAX, 0, origin);
       continue;
     }
     if (was_plain_fstring(r, e)) {
