@@ -927,7 +927,7 @@ def _spent(entry: Document, *names: str) -> float:
 #: what a row of `avoidable` is called
 _RESTARTED = "analysis that torch threw away and started again"
 _COMPILED_AGAIN = "compiles of a function that was compiled before"
-_SAME_GRAPH = "graphs that were compiled before, for another function or entry"
+_SAME_GRAPH = "graphs that were compiled before, for another function"
 _GUARDS = "guards that took long to build"
 _MISSED = "graphs that torch's caches did not hold"
 _KERNELS = "kernels (C++, Triton) that were in no cache"
@@ -978,7 +978,7 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
             row["details"].append(detail)
         row["nodes"].append((seconds, node))
 
-    graphs: Set[str] = set()
+    graphs: Dict[str, Set[str]] = {}  # of each: the functions, by their part of the compile id
     for node in nodes:
         if node.failure:
             continue  # it left nothing, in no cache either; all of its time stands at the failure
@@ -1002,9 +1002,12 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
             "",
         )
         shape = re.sub(r"(?m)#.*$", "", graph)
-        if shape and shape in graphs:
+        function = str(entry.get("compile_id")).partition("/")[0]
+        functions = graphs.setdefault(shape, set())
+        # what compiles one function again stands at its recompiles
+        if shape and functions and function not in functions:
             add(_SAME_GRAPH, node.seconds, node)
-        graphs.add(shape)
+        functions.add(function)
         guards = _spent(entry, "build_guards")
         if guards > 0.05 * node.seconds and guards > 0.1:
             add(_GUARDS, guards, node)
