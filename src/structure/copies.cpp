@@ -97,9 +97,10 @@ bool same_tests(StructureGraph& s, BlockId a, BlockId b, std::size_t length) {
 }
 
 /// Does the place of a `return None` tell that it was written (3.11+)? An implicit one takes that
-/// of what comes before it.
+/// of what comes before it, which may be as wide as the word.
 bool is_written_return(const StructureGraph& s, const Node& node) {
-  if (node.behind_copy || !has_width_of(node.term_columns, {"return"})) return false;
+  if (node.behind_copy || node.at_test || !has_width_of(node.term_columns, {"return"}))
+    return false;
   const auto before = std::find_if_not(node.body.rbegin(), node.body.rend(),
                                        [&](ValueId v) { return s.is_quiet(v); });
   return before == node.body.rend() || s.at(*before).line != node.term_line ||

@@ -82,7 +82,7 @@ class Emitter : StatementGraph {
     work_.push_back({Task::Edge, with_args, static_cast<std::uint8_t>(k), from.index, l, ctx});
   }
   Origin end_origin(const Node& node) const {
-    return {node.term_offset, node.term_line, s_.lifted.code, node.term_columns};
+    return {node.term_offset, node.term_line, s_.lifted.code, node.at_test ? 0 : node.term_columns};
   }
   StmtId statement(StmtKind kind, Origin origin = {}) { return s_.ast.stmt(kind, origin); }
   bool never_goes_on(StmtId st) const {

@@ -40,7 +40,10 @@ StructureGraph::StructureGraph(Lifted& l, Ast& a, const StructureOptions& o)
   // What a parameter that nothing can stand for gets: a value too, which nobody reads.
   ValueId nothing;
   for (Node& node : nodes)
-    for (int k = 0; k < node.edge_count(); ++k)
+    for (int k = 0; k < node.edge_count(); ++k) {
+      Node& to = nodes[node.edges[k].to.index];
+      to.at_test |= node.term == TermKind::Branch && node.term_columns != 0 &&
+                    to.term_columns == node.term_columns && to.term_line == node.term_line;
       for (ValueId& arg : node.edges[k].args) {
         if (arg) continue;
         if (!nothing) {
@@ -50,6 +53,7 @@ StructureGraph::StructureGraph(Lifted& l, Ast& a, const StructureOptions& o)
         }
         arg = nothing;
       }
+    }
   const std::size_t n = l.values.size(), with_added = n + n / 8 + 8;  // see add_value
   forward_.reserve(with_added);
   forward_.assign(n, ValueId());
@@ -245,6 +249,7 @@ void StructureGraph::merge(BlockId a) {
   node.jump = next.jump;
   node.leads_ahead = next.leads_ahead;
   node.in_place |= next.in_place;
+  node.at_test = next.at_test;
   node.value = next.value;
   node.item = next.item;
   node.raise_args = next.raise_args;

@@ -84,6 +84,7 @@ struct Node {
   bool leads_ahead =
       false;              // Jump, in the order of the source: forward, which `continue` never does
   bool in_place = false;  // Return: stands in the statement that leads to it
+  bool at_test = false;   // has the columns of a test that leads to it, which no statement has
   bool behind_copy =
       false;  // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;            // ForIter of an `async for`
