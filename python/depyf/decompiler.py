@@ -378,7 +378,10 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
     if names is not False:
         from depyf.surroundings import other_names
 
-        ignored += other_names(function_a or a, function_b or b)
+        told = other_names(function_a or a, function_b or b)
+        if not told and not names and _core.compare(a, b, True, decompiled=False)[0] not in _PROOFS:
+            told = ["ignored: names of functions or classes inside"]
+        ignored += told
     if (function_a is None) != (function_b is None):
         ignored.append("ignored: default values, closure and globals, which one of the two has not")
     if function_a is not None and function_b is not None and function_a is not function_b:

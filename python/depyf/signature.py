@@ -9,7 +9,7 @@ import ast
 import builtins
 import math
 import types
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
@@ -48,7 +48,7 @@ def signature(
         zip(positional[max(0, len(positional) - len(given)) :], given[-len(positional) :])
     )
     defaults.update((function.__kwdefaults__ or {}).items())
-    namer = _Namer(function.__globals__)
+    namer = _Namer(function.__globals__, defaults.values())
     annotations = _annotations(function, code, namer)
 
     texts: List[str] = []
@@ -140,11 +140,42 @@ def _returned_dict(code: types.CodeType) -> Dict[str, Any]:
     return shown
 
 
+def _shared(values: Iterable[Any]) -> Set[int]:
+    """Ids of the containers that stand in several places of the values."""
+    seen: Set[int] = set()
+    shared: Set[int] = set()
+    pending = list(values)
+    while pending:
+        value = pending.pop()
+        if type(value) not in (tuple, list, set, dict):
+            continue
+        if id(value) in seen:
+            shared.add(id(value))
+            continue
+        seen.add(id(value))
+        pending.extend(value)
+        if type(value) is dict:
+            pending.extend(value.values())
+    return shared
+
+
+def _keeps_order(value: Set[Any]) -> bool:
+    """Whether a set that is made of the items in their order has them in that order."""
+    if any(type(one) not in (int, float, complex, str, bytes, bool, type(None)) for one in value):
+        return False
+    again: Set[Any] = set()
+    for one in value:
+        again.add(one)
+    return list(map(id, again)) == list(map(id, value))
+
+
 class _Namer:
     """Spells objects as literals, or as the names that a function's globals have for them."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, Any], values: Iterable[Any] = ()) -> None:
+        """`values`: all that will be spelled."""
         self.namespace = namespace
+        self.shared = _shared(values)
 
     def text(self, value: Any, depth: int = 0) -> Optional[str]:
         """An expression for `value`, or None."""
@@ -170,6 +201,11 @@ class _Namer:
         if kind in (str, bytes):
             return repr(value) if len(value) <= _MAX_LENGTH else None
         if kind not in (tuple, list, set, dict) or len(value) > _MAX_LENGTH:
+            return None
+        holds = any(type(one) in (tuple, list, set, dict) for one in value)
+        if id(value) in self.shared and (holds or kind is not tuple):
+            return None  # each literal would be another object
+        if kind is set and not _keeps_order(value):
             return None
         if kind is dict:
             parts = [

@@ -161,10 +161,10 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
     if set(first) != set(second):
         return "different", "%s of %s, but the other has those of %s" % (
             what,
-            ", ".join(sorted(first)) or "nothing",
-            ", ".join(sorted(second)) or "nothing",
+            ", ".join(sorted(map(_key, first))) or "nothing",
+            ", ".join(sorted(map(_key, second))) or "nothing",
         )
-    for name in sorted(first):
+    for name in sorted(first, key=_key):
         a, b = first[name], second[name]
         same = _same(a, b)
         if same is True:
@@ -181,10 +181,15 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
     return "", ""
 
 
+def _key(name: Any) -> str:
+    """A name; CPython takes other objects as keys of `__kwdefaults__`, too."""
+    return name if type(name) is str else "an object of type %s" % type(name).__qualname__
+
+
 def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str, str]]:
     """Two names that have one object on one side, and two equal ones on the other."""
     seen: Tuple[Dict[int, str], Dict[int, str]] = {}, {}
-    for name in sorted(first):
+    for name in sorted(first, key=_key):
         known = [names.setdefault(id(v[name]), name) for names, v in zip(seen, (first, second))]
         if known[0] != known[1]:
             return min(known), name

@@ -49,3 +49,38 @@ def test_a_default_that_is_shown_is_the_default(value):
     namespace = {}
     exec(compile(source, "x", "exec"), namespace)
     assert _exactly(namespace["f"].__defaults__[0]) == _exactly(value), str(source)
+
+
+def test_an_object_that_several_defaults_hold_is_no_literal():
+    row, pair = [0], ([0],)
+
+    def f(a=row, *, b=row):
+        return a is b
+
+    def g(a=[row] * 2, b=(1, 2), c=[0]):
+        return a[0] is a[1]
+
+    def h(a=pair, b=pair):
+        return a[0] is b[0]
+
+    for function in (f, g, h):
+        assert "# default of a: <object of type " in depyf.decompile(function), function
+    assert "b=(1, 2), c=[0])" in depyf.decompile(g)
+
+
+def test_a_set_that_is_shown_has_its_order():
+    large = set(range(64))
+    for number in range(64):
+        large.discard(number)
+    large.update((32, 1))
+
+    def f(a=large, b={2, 1}):
+        return a
+
+    source = depyf.decompile(f)
+    assert list(large) == [1, 32]
+    namespace = {}
+    exec(source, namespace)
+    shown = namespace["f"].__defaults__
+    assert shown[0] is ... or list(shown[0]) == list(large)
+    assert list(shown[1]) == [1, 2]

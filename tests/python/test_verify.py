@@ -911,6 +911,25 @@ def test_which_names_have_one_object_counts():
     assert result.verdict == "unproven" and "one object on one side alone" in result.detail
 
 
+def test_names_inside_that_differ_are_said():
+    import depyf
+
+    source = "def {0}():\n    def f():\n        def h(): pass\n        return h\n    return f\nf = {0}()\n"
+    one, other = (_function(source.format(name)) for name in ("make", "build"))
+    other.__qualname__ = one.__qualname__
+    result = depyf.compare(one, other)
+    assert result and "names of functions or classes inside" in result.ignored, result
+    assert not depyf.compare(one, other, names=True)
+
+
+def test_odd_keys_of_keyword_defaults_are_compared():
+    import depyf
+
+    one, other = (_function("def f(*, a=1):\n    return a\n") for _ in range(2))
+    other.__kwdefaults__ = {1: 2}
+    assert "an object of type int" in depyf.compare(one, other).detail
+
+
 def test_values_that_cannot_be_written_are_compared():
     import depyf
 
