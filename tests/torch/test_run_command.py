@@ -377,7 +377,9 @@ def test_a_break_that_several_compiles_meet_is_told_once():
         "hints": ["Do this.", "Do this."],
         "url": "",
     }
-    entries = [{"compile_id": "0/%d" % number, "breaks": [dict(found)]} for number in range(2)]
+    entries = [
+        {"compile_id": "0/%d" % number, "name": "f", "breaks": [dict(found)]} for number in range(2)
+    ]
     other = {"compile_id": "1/0", "breaks": [dict(found, location="/a/b.py:4")]}
     text = summary.breaks_text({"functions": [{"entries": entries + [other]}], "unattributed": []})
     assert text.splitlines() == [
@@ -403,10 +405,16 @@ def test_the_same_help_is_told_once():
 
     one = {"reason": "A call", "hints": ["Do this.", "Or that."], "url": ""}
     met = [dict(one, location="/a/b.py:%d" % line) for line in (3, 4)]
-    entries = [{"compile_id": "%d/0" % at, "breaks": [each]} for at, each in enumerate(met)]
-    text = summary.breaks_text({"functions": [{"entries": entries}], "unattributed": []})
+    entries = [
+        {"compile_id": "%d/0" % at, "name": "f", "breaks": [each]} for at, each in enumerate(met)
+    ]
+    document = {"functions": [{"entries": entries}], "unattributed": []}
+    text = summary.breaks_text(document)
     assert text.count("Or that.") == 1
     assert text.splitlines()[-1] == "    help: as above for /a/b.py:3: A call"
+    for entry in entries:
+        entry.pop("name")  # torch made no code of it
+    assert summary.breaks_text(document).splitlines()[-1].startswith("torch compiled nothing: ")
 
 
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
