@@ -367,7 +367,10 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
     """
     a, function_a, layers_a = _unwrapped(code_a)
     b, function_b, layers_b = _unwrapped(code_b)
-    result = _core.compare(a, b, bool(names), decompiled=False)
+    result = _core.compare(a, b, names is not False, decompiled=False)
+    names_differ = names is None and result[0] not in _PROOFS
+    if names_differ:
+        result = _core.compare(a, b, False, decompiled=False)
     if result[0] not in _PROOFS:
         return CompareResult(result)
     ignored = [result[1]] if result[1] else []
@@ -379,7 +382,7 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
         from depyf.surroundings import other_names
 
         told = other_names(function_a or a, function_b or b)
-        if not told and not names and _core.compare(a, b, True, decompiled=False)[0] not in _PROOFS:
+        if names_differ and not told:
             told = ["ignored: names of functions or classes inside"]
         ignored += told
     if (function_a is None) != (function_b is None):

@@ -8,8 +8,9 @@ import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 _MISSING = object()
-# Values that are compared by what they are; every other one by identity.
+# Of integers that are shown.
 _MOST_BITS = 1000
+# Values that are compared by what they are; every other one by identity.
 _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 # What `class` and `import` call.
