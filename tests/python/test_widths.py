@@ -4,6 +4,7 @@ An implicit jump has the columns of the test before it, which must not be taken 
 `return`, `break`, `continue` or `pass`.
 """
 
+import os
 import subprocess
 
 import pytest
@@ -49,7 +50,7 @@ def test_what_is_as_wide_as_a_keyword_is_plain(version, tmp_path):
     subprocess.run([python, "-W", "ignore", "-c", make, str(source), str(compiled)], check=True)
     done = subprocess.run(
         [COMMAND, "decompile", str(compiled)],
-        env={"DEPYF_PYTHONS": python, "PATH": ""},
+        env=dict(os.environ, DEPYF_PYTHONS=python),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
