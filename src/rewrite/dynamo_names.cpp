@@ -416,23 +416,22 @@ class Naming {
 
   // ---------------------------------------------------------------- values that need no name
 
+  static bool is_global(const Expr& e) {
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global;
+  }
+
   /// What says as much as a name for it would: a global, an attribute of one, an empty list.
   bool needs_no_name(ExprId id) const {
     const Expr& e = ast_[id];
-    if (e.kind == ExprKind::Name) return static_cast<NameScope>(e.op) == NameScope::Global;
     if (e.kind == ExprKind::List) return e.kids.empty();
-    if (e.kind != ExprKind::Attribute) return false;
-    const Expr& of = ast_[e.kids[0]];
-    return of.kind == ExprKind::Name && static_cast<NameScope>(of.op) == NameScope::Global;
+    return is_global(e) || (e.kind == ExprKind::Attribute && is_global(ast_[e.kids[0]]));
   }
 
   /// Where an expression reads a local, if nothing but names and constants is read before it.
   ExprId read_first(ExprId id, std::uint32_t name, bool& computed) const {
     const Expr& e = ast_[id];
     if (is_fast(e)) return e.a == name ? id : ExprId();
-    const bool global =
-        e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global;
-    if (global || e.kind == ExprKind::Constant) return {};
+    if (is_global(e) || e.kind == ExprKind::Constant) return {};
     if (e.kind == ExprKind::Call || e.kind == ExprKind::Tuple || e.kind == ExprKind::Attribute ||
         e.kind == ExprKind::Subscript)
       for (ExprId kid : e.kids)
@@ -971,9 +970,6 @@ class Naming {
       for (StrId name : code.names) known.emplace(module_[name]);
       for (const Slot& slot : code.slots) known.emplace(module_[slot.name]);
     }
-    const auto is_global = [&](const Expr& e) {
-      return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Global;
-    };
     StmtIds statements;
     collect_statements(ast_, body(), statements);
     for (StmtId id : statements) {
@@ -1096,7 +1092,7 @@ class Naming {
   void rename_globals() {
     for (ExprId id : collect_expressions(ast_, body())) {
       Expr& e = ast_[id];
-      if (e.kind != ExprKind::Name || static_cast<NameScope>(e.op) != NameScope::Global) continue;
+      if (!is_global(e)) continue;
       if (const auto found = globals_.find(e.a); found != globals_.end()) e.a = found->second.index;
     }
   }

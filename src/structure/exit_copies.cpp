@@ -173,6 +173,9 @@ bool leaves_chain(StructureGraph& s, const Node& node, const Edge& edge) {
 /// below its value. Such a parameter, beside one that is read, is none. So are all, where nothing
 /// but failed comparisons leads to a block that reads none.
 void drop_unread_params(StructureGraph& s) {
+  if (std::none_of(s.nodes.begin(), s.nodes.end(),
+                   [](const Node& node) { return node.alive && !node.params.empty(); }))
+    return;
   SmallVector<std::uint8_t, 256> wanted(s.nodes.size()), otherwise(s.nodes.size());
   for (const Node& node : s.nodes)
     for (int k = 0; node.alive && k < node.edge_count(); ++k)

@@ -1270,6 +1270,10 @@ NO_COMPILE_OF_REST = (
 )
 
 
+#: of what uncompiled calls of a function at its limit call
+_OWN_COMPILES = "torch compiles only functions with a torch.compile of their own."
+
+
 def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     """What the calls of a function come to that torch compiles no more, as a sentence about it.
 
@@ -1281,8 +1285,7 @@ def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     if given_up["why"] == "recompile limit":
         return (
             "torch compiles it no more (%s reached the recompile limit): calls that fit none of "
-            "its compiles run as plain Python, and of what they call torch compiles only "
-            "functions with a torch.compile of their own." % at
+            "its compiles run as plain Python, and of what they call %s" % (at, _OWN_COMPILES)
         )
     why = "%s failed" % at
     if given_up["why"] == "nothing to compile":
@@ -1334,10 +1337,7 @@ def of_failure(
     if hard and not found["then"]:
         found["then"] = "torch raised the exception to the program, and it ended the call."
     if found["row"] == "limit" and not found["raised"] and not found["then"]:
-        found["then"] = (
-            "Of what those calls call, torch compiles only functions with a torch.compile of "
-            "their own."
-        )
+        found["then"] = "Of what those calls call, " + _OWN_COMPILES
     return found
 
 
