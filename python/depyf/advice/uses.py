@@ -37,11 +37,18 @@ def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
         return None
 
 
+@lru_cache(maxsize=16)
 def _tree(source: str) -> Optional[ast.Module]:
     try:
         return compiling.places_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+@lru_cache(maxsize=16)
+def _nodes(tree: ast.Module) -> Tuple[ast.AST, ...]:
+    """All nodes of a file, outer ones first; kept, as a report asks often of few files."""
+    return tuple(ast.walk(tree))
 
 
 def decided_at(file: str, line: int) -> int:
@@ -183,7 +190,7 @@ def given_names(file: str, line: int) -> Set[str]:
     """The names, and paths of attributes, that the calls of a line are given."""
     tree = parsed(file) if file and line else None
     found: Set[str] = set()
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in _nodes(tree) if tree is not None else ():
         if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
             for one in list(node.args) + [each.value for each in node.keywords]:
                 found |= _names(one)
@@ -252,7 +259,7 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
 def calls(file: str, method: str) -> bool:
     """Whether a file calls a method of that name."""
     tree = parsed(file)
-    nodes = ast.walk(tree) if tree is not None else ()
+    nodes = _nodes(tree) if tree is not None else ()
     return any(isinstance(one, ast.Call) and _method(one) == method for one in nodes)
 
 
@@ -263,7 +270,7 @@ def _method(call: ast.Call) -> str:
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     tree = parsed(file)
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in _nodes(tree) if tree is not None else ():
         if isinstance(node, ast.ClassDef) and node.lineno <= line <= _last(node):
             names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
             if "Function" in names:
@@ -274,7 +281,7 @@ def in_autograd_function(file: str, line: int) -> bool:
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
-    for node in ast.walk(tree):
+    for node in _nodes(tree):
         if isinstance(node, _SCOPES) and node.lineno <= line <= _last(node):
             if found is None or node.lineno >= found.lineno:
                 found = node
@@ -397,7 +404,7 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
         yield node
         return
     name = node.id if isinstance(node, ast.Name) else node.attr
-    for one in ast.walk(tree):
+    for one in _nodes(tree):
         if isinstance(one, ast.Assign):
             if any(name == getattr(to, "id", getattr(to, "attr", "")) for to in one.targets):
                 yield one.value
@@ -546,7 +553,7 @@ def _decided_in_call(
 ) -> int:
     """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    called = [one for one in ast.walk(tree) if isinstance(one, _SCOPES) and one.name == name]
+    called = [one for one in _nodes(tree) if isinstance(one, _SCOPES) and one.name == name]
     if len(called) != 1:
         return 0
     parameters = [one.arg for one in called[0].args.args]
