@@ -7,6 +7,20 @@ from typing import Any, Dict, List, Optional, Tuple
 from depyf.installed import _core
 from depyf.terminal import shown
 from depyf.torch_wrappers import behind
+from depyf.utils import get_function_signature
+
+__all__ = [
+    "CompareResult",
+    "DecompilationError",
+    "DecompiledSource",
+    "Decompiler",
+    "add_indentation",
+    "compare",
+    "decompile",
+    "disassemble",
+    "get_function_signature",
+    "remove_indentation",
+]
 
 DecompilationError = _core.DecompilationError
 
@@ -395,6 +409,20 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
             return CompareResult((verdict, found[0]))
         ignored += found
     return CompareResult((result[0], "; ".join(ignored)))
+
+
+def add_indentation(code: str, indentation: int = 4) -> str:
+    """See `depyf.code_transform`."""
+    from depyf import code_transform  # it loads what decompiling does not need
+
+    return code_transform.add_indentation(code, indentation)
+
+
+def remove_indentation(code: str, indentation: int = 4) -> str:
+    """See `depyf.code_transform`."""
+    from depyf import code_transform
+
+    return code_transform.remove_indentation(code, indentation)
 
 
 class Decompiler:

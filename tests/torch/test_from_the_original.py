@@ -24,6 +24,9 @@ NAMES = {
     "depyf.debug": [],
     "depyf.install": [],
     "depyf.uninstall": [],
+    "depyf.decompiler.add_indentation": ["code", "indentation"],
+    "depyf.decompiler.get_function_signature": ["code_obj", "overwite_fn_name"],
+    "depyf.decompiler.remove_indentation": ["code", "indentation"],
     "depyf.utils.get_function_signature": ["code_obj", "overwite_fn_name"],
     "depyf.utils.collect_all_code_objects": ["code"],
     "depyf.utils.safe_create_directory": ["path"],
@@ -86,11 +89,22 @@ def test_decompiler_takes_code_and_function():
 def test_signature_is_the_line_that_was_written(text):
     space = {}
     exec(text + " pass", space)
-    from depyf.utils import get_function_signature
+    from depyf.decompiler import get_function_signature
 
+    assert get_function_signature is depyf.utils.get_function_signature
     assert get_function_signature(space["f"].__code__) == text + "\n"
     named = get_function_signature(space["f"].__code__, overwite_fn_name="g")
     assert named == text.replace("f(", "g(", 1) + "\n"
+
+
+def test_a_class_is_refused_with_what_to_pass_instead():
+    class Written:
+        def __init__(self):
+            self.value = 1
+
+    with pytest.raises(TypeError, match=r"Written has no bytecode .*Written\.__init__"):
+        depyf.decompile(Written)
+    assert "self.value = 1" in depyf.decompile(Written.__init__)
 
 
 def test_owner_has_the_code_that_runs():
@@ -181,9 +195,10 @@ def test_source_hook_writes_into_the_log_of_bytecode(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["a\nb\n", "if a:\n    b\n\nc", "    x\n  y\n"])
-def test_indentation_is_added_and_removed(text):
-    from depyf.code_transform import add_indentation, remove_indentation
-
+@pytest.mark.parametrize("module", ["depyf.code_transform", "depyf.decompiler"])
+def test_indentation_is_added_and_removed(module, text):
+    add_indentation = by_name(module + ".add_indentation")
+    remove_indentation = by_name(module + ".remove_indentation")
     moved = add_indentation(text, 3)
     assert moved == "".join("   %s\n" % line for line in text.splitlines())
     assert remove_indentation(moved, 3) == "".join(line + "\n" for line in text.splitlines())
