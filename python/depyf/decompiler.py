@@ -7,7 +7,6 @@ from typing import Any, Dict, List, Optional, Tuple
 from depyf.installed import _core
 from depyf.terminal import shown
 from depyf.torch_wrappers import behind
-from depyf.utils import get_function_signature
 
 __all__ = [
     "CompareResult",
@@ -409,6 +408,31 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
             return CompareResult((verdict, found[0]))
         ignored += found
     return CompareResult((result[0], "; ".join(ignored)))
+
+
+def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[str] = None) -> str:
+    """The line `def name(parameters):` of a code object, with its newline and without defaults,
+    which it does not hold.
+
+    `overwite_fn_name` (spelled as in the original project) stands in place of the code's own name.
+    """
+    names = list(code_obj.co_varnames)
+    positional_only = getattr(code_obj, "co_posonlyargcount", 0)  # 3.8+
+    count = code_obj.co_argcount
+    parameters = names[:count]
+    if positional_only:
+        parameters.insert(positional_only, "/")
+    keyword_only = names[count : count + code_obj.co_kwonlyargcount]
+    rest = count + code_obj.co_kwonlyargcount
+    if code_obj.co_flags & 0x04:  # CO_VARARGS
+        parameters.append("*" + names[rest])
+        rest += 1
+    elif keyword_only:
+        parameters.append("*")
+    parameters += keyword_only
+    if code_obj.co_flags & 0x08:  # CO_VARKEYWORDS
+        parameters.append("**" + names[rest])
+    return "def %s(%s):\n" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
 
 
 def add_indentation(code: str, indentation: int = 4) -> str:

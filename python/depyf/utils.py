@@ -5,7 +5,16 @@ import os
 import types
 from typing import Any, List, Optional, Set
 
+from depyf.decompiler import Decompiler, get_function_signature
 from depyf.torch_wrappers import behind
+
+__all__ = [
+    "collect_all_code_objects",
+    "decompile_ensure",
+    "get_code_owner",
+    "get_function_signature",
+    "safe_create_directory",
+]
 
 
 def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
@@ -30,8 +39,6 @@ def decompile_ensure(fn: object, overwite_fn_name: Optional[str] = None) -> str:
     Never raises.
     """
     try:
-        from depyf.decompiler import Decompiler
-
         return Decompiler(fn).decompile(overwite_fn_name=overwite_fn_name)
     except Exception:  # the caller asked for a text, whatever happens
         return "'Failed to decompile.'\n"
@@ -45,31 +52,6 @@ def safe_create_directory(path: str) -> None:
     if os.path.exists(path) and not os.path.isdir(path):
         raise NotADirectoryError("%s exists and is no folder; remove it or choose another" % path)
     os.makedirs(path, exist_ok=True)
-
-
-def get_function_signature(code_obj: types.CodeType, overwite_fn_name: Optional[str] = None) -> str:
-    """The line `def name(parameters):` of a code object, with its newline and without defaults,
-    which it does not hold.
-
-    `overwite_fn_name` (spelled as in the original project) stands in place of the code's own name.
-    """
-    names = list(code_obj.co_varnames)
-    positional_only = getattr(code_obj, "co_posonlyargcount", 0)  # 3.8+
-    count = code_obj.co_argcount
-    parameters = names[:count]
-    if positional_only:
-        parameters.insert(positional_only, "/")
-    keyword_only = names[count : count + code_obj.co_kwonlyargcount]
-    rest = count + code_obj.co_kwonlyargcount
-    if code_obj.co_flags & 0x04:  # CO_VARARGS
-        parameters.append("*" + names[rest])
-        rest += 1
-    elif keyword_only:
-        parameters.append("*")
-    parameters += keyword_only
-    if code_obj.co_flags & 0x08:  # CO_VARKEYWORDS
-        parameters.append("**" + names[rest])
-    return "def %s(%s):\n" % (overwite_fn_name or code_obj.co_name, ", ".join(parameters))
 
 
 def get_code_owner(fn: Any) -> Any:
