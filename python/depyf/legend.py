@@ -125,6 +125,21 @@ def cell_note(source: str) -> str:
     return "\n" + wrapped(text % (names[0], ", ".join(names[1:])))
 
 
+_OWN_VALUE = re.compile(r"(?m)^ *(\w+) = \1$")
+
+
+def own_value_note(source: str) -> str:
+    """Comment lines that say what an assignment of a variable to itself is for."""
+    names = list(dict.fromkeys(_OWN_VALUE.findall(source)))
+    if not names:
+        return ""
+    text = (
+        "`%s = %s` changes nothing: torch writes back what the variable of the program, which "
+        "functions inside share, holds after the graph, and that is what it held before."
+    )
+    return "\n" + wrapped(text % (names[0], names[0]))
+
+
 _UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)$")
 
 

@@ -42,6 +42,7 @@ from depyf.legend import (
     cell_note,
     legend,
     lifetime_note,
+    own_value_note,
     random_note,
     table_of_globals,
     unused_note,
@@ -100,6 +101,11 @@ class Recompiled(
     def proven(self) -> bool:
         """Whether `code` is there to be used."""
         return self.code is not None
+
+
+def _notes_of_torch(source: str) -> str:
+    """Comment lines on what torch's code does for which Python has no plain words."""
+    return cell_note(source) + own_value_note(source) + unused_note(source) + random_note(source)
 
 
 def recompile(
@@ -308,7 +314,7 @@ def _attempt(
         code,
         source
         + notes
-        + (cell_note(source) + unused_note(source) + random_note(source) if dynamo else "")
+        + (_notes_of_torch(source) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,

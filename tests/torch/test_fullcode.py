@@ -417,3 +417,34 @@ def test_the_files_and_the_page_name_the_whole_path(tmp_path):
     assert comments and all("# %s:" % __file__ in comment for comment in comments)
     text = (tmp_path / function.path).read_text()
     assert "%s:" % __file__ in text.partition("because of: ")[2].partition("\n    ")[0]
+
+
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = torch.nn.ModuleDict({"attention_of_the_first_layer": torch.nn.Linear(3, 3)})
+
+    def forward(self, some_long_name_of_an_input, another_input):
+        layer = self.encoder["attention_of_the_first_layer"]
+        rate = 1.5
+
+        def scaled(x):
+            return x * rate
+
+        y = layer(some_long_name_of_an_input)
+        torch._dynamo.graph_break()
+        return scaled(y) + another_input
+
+
+@pytest.mark.skipif(TORCH < (2, 8), reason="names of guards are others")
+def test_no_line_of_guards_or_of_calls_is_too_wide(tmp_path):
+    torch._dynamo.reset()
+    x = torch.ones(2, 3)
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(Deep(), backend="eager")(x, x)
+    (path,) = tmp_path.glob("full_code_for_*Deep*.py")
+    text = path.read_text()
+    assert "['attention_of_the_first_layer']" in text
+    wide = [line for line in text.splitlines() if len(line) > 100]
+    assert not wide
+    compile(text, str(path), "exec")

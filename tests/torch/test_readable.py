@@ -286,6 +286,27 @@ def test_what_is_given_a_variable_itself_is_said_to_share_it():
     assert entry.verdict in ("exact", "equivalent")
 
 
+def kept_by_a_function(x, heat=1.0):
+    def scaled(y):
+        return y / heat
+
+    y = scaled(x)
+    torch._dynamo.graph_break()
+    return scaled(y)
+
+
+def test_a_variable_that_is_set_to_its_own_value_is_explained():
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        torch.compile(kept_by_a_function, backend="eager")(torch.ones(3))
+    entry = run.function("kept_by_a_function").entries[0]
+    if torch.__version__ >= "2.13":
+        assert "    heat = heat\n" in entry.source
+    if "    heat = heat\n" in entry.source:
+        assert "`heat = heat` changes nothing" in entry.source
+    assert entry.verdict in ("exact", "equivalent")
+
+
 def test_outputs_are_called_as_in_the_graph_also_where_no_graph_module_runs(tmp_path):
     class Norm(torch.nn.Module):
         def __init__(self):

@@ -13,7 +13,7 @@ import re
 import tempfile
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from depyf import report, sharing
 from depyf.compiling import is_python
@@ -830,6 +830,23 @@ def _why_no_code(entry: Entry, node: Optional[Node]) -> List[str]:
     return ["- no code%s: %s" % (where, said["why"])] + ["- " + then] * bool(then)
 
 
+def _asked_for(cache: str, events: Sequence[Mapping[str, Any]], entry: Entry) -> str:
+    """Of how many graphs the answers of a cache are, where there are several: a graph and its
+    backward graph are asked for one by one, and an analysis that begins again asks again.
+    """
+    keys = [event.get("key") for event in events]
+    if len(events) < 2 or not all(keys):
+        return ""
+    restarted = bool((entry.metrics or {}).get("restart_reasons"))
+    again = ", as the analysis began again" if restarted else ""
+    if len(set(keys)) == 1:
+        return " (the same graph, asked for again%s)" % again
+    backward = any(one.stage == "Backward_graph" for one in entry.artifacts)
+    if cache == "fx_graph_cache" and backward:
+        return " (%d graphs: forward and backward are asked for one by one)" % len(set(keys))
+    return " (%d graphs%s)" % (len(set(keys)), again)
+
+
 def _reached_from(graph_break: GraphBreak, function: Optional[Function]) -> str:
     """From which line of the compiled function a break is reached that is in what this calls."""
     frames = []
@@ -882,11 +899,12 @@ def _overview_entry(
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""
         lines.append("- goes on in %s%s: %s" % (_code(name), title, words.NO_COMPILE_OF_REST))
-    caches: Dict[str, List[str]] = {}  # a graph and its backward graph are asked for one by one
+    caches: Dict[str, List[Dict[str, Any]]] = {}
     for event in entry.cache:
-        caches.setdefault(event["cache"], []).append(event["result"])
-    for cache, results in caches.items():
-        lines.append("- %s: %s" % (cache, ", ".join(results)))
+        caches.setdefault(event["cache"], []).append(event)
+    for cache, events in caches.items():
+        results = ", ".join(event["result"] for event in events)
+        lines.append("- %s: %s%s" % (cache, results, _asked_for(cache, events, entry)))
     files: Dict[str, List[str]] = {}
     for artifact in sorted_artifacts(entry):
         if artifact.path:

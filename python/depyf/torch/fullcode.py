@@ -12,7 +12,7 @@ import re
 import sys
 import textwrap
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import legend
 from depyf.compiling import compile_text, parse
@@ -276,8 +276,8 @@ class _Signature:
         if varkeywords:
             header.append("**" + self._name(varkeywords))
             call.append("**" + self._name(varkeywords))
-        self.header = ", ".join(header)
-        self.call = ", ".join(call)
+        self.header = header
+        self.call = call
         self.parameters = positional_only + positional + keyword_only
         self.parameters += [self._name(name) for name in (varargs, varkeywords) if name]
 
@@ -286,8 +286,8 @@ class _Signature:
         self._renamed[shown] = name
         return shown
 
-    def frame_locals(self, text_of_guards: str) -> str:
-        """A dict display of the frame's locals.
+    def frame_locals(self, text_of_guards: str) -> List[str]:
+        """The items of a dict display of the frame's locals.
 
         Free variables only where a guard reads them, they may be unbound.
         """
@@ -297,7 +297,7 @@ class _Signature:
             for name in self.free
             if re.search(r"L\[(['\"])%s\1\]" % re.escape(name), text_of_guards)
         ]
-        return "{%s}" % ", ".join("%r: %s" % (self._renamed[name], name) for name in names)
+        return ["%r: %s" % (self._renamed[name], name) for name in names]
 
 
 #: what only torch's own check can answer: its state, or how the call at hand came about
@@ -394,34 +394,96 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
 
 @functools.lru_cache(maxsize=4096)  # entries of one function have most conditions in common
 def _on_rows(condition: str) -> List[str]:
-    """`and condition`, its arguments on rows of their own where it is a call too wide for one."""
-    line = "            and " + condition
-    if len(line) <= _WIDTH:
+    """`and condition`, on several rows where it is too wide for one."""
+    indent = " " * 12
+    line = indent + "and " + condition
+    if len(line) <= _WIDTH or "\n" in condition:
         return [line]
+    negated = "not " if condition.startswith("not ") else ""
     try:
-        tree = parse(condition, mode="eval").body
+        tree: Any = parse(condition[len(negated) :], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return [line]
-    if not isinstance(tree, ast.Call) or sys.version_info < (3, 8) or not tree.args:
+    if sys.version_info < (3, 8):  # no ends of nodes
         return [line]
-    if "\n" in condition or any(one.arg is None for one in tree.keywords):
-        return [line]
-    text = condition.encode("utf-8")  # in which columns are counted
-    function, *parts = [
-        text[one.col_offset : one.end_col_offset].decode("utf-8")
+    parts = _arguments(tree, condition[len(negated) :])
+    if parts is None:
+        rows = _filled(_pieces("and " + condition), _WIDTH - 16)
+        return [indent + rows[0]] + [indent + _INDENT + row for row in rows[1:]]
+    return _call_on_rows("%sand %s%s" % (indent, negated, parts[0]), parts[1:], "", _WIDTH)
+
+
+def _arguments(tree: Any, text: str) -> Optional[List[str]]:
+    """The function of a call and its arguments, as written; None where it is no plain call."""
+    if not isinstance(tree, ast.Call) or not tree.args:
+        return None
+    if any(one.arg is None for one in tree.keywords):
+        return None
+    raw = text.encode("utf-8")  # in which columns are counted
+    parts = [
+        raw[one.col_offset : one.end_col_offset].decode("utf-8")
         for one in [tree.func] + tree.args + [one.value for one in tree.keywords]
     ]
-    for at, one in enumerate(tree.keywords, len(tree.args)):
+    for at, one in enumerate(tree.keywords, len(tree.args) + 1):
         parts[at] = "%s=%s" % (one.arg, parts[at])
-    inside = textwrap.wrap(
-        ", ".join(part.replace(" ", "\0") for part in parts),
-        _WIDTH - 16,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    rows = ["            and %s(" % function]
-    rows += ["                " + row.replace("\0", " ") for row in inside]
-    return rows + ["            )"]
+    return parts
+
+
+def _call_on_rows(
+    head: str, arguments: Sequence[str], tail: str, width: int, brackets: str = "()"
+) -> List[str]:
+    """`head(arguments)tail` on rows of at most `width` columns, where the arguments allow it."""
+    begin, end = brackets
+    line = head + begin + ", ".join(arguments) + end + tail
+    if len(line) <= width or not arguments:
+        return [line]
+    indent = " " * (len(head) - len(head.lstrip()))
+    pieces = []
+    for number, one in enumerate(arguments, 1):
+        comma = ", " if number < len(arguments) else ""
+        room = width - len(indent) - 5
+        pieces += [one + comma] if len(one) <= room else _pieces(one + comma)
+    inside = [indent + _INDENT + row for row in _filled(pieces, width - len(indent) - 4)]
+    return [head + begin] + inside + [indent + end + tail]
+
+
+_TEXT_OR_GAP = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"| |\.(?=[A-Za-z_])""")
+
+
+def _pieces(text: str) -> List[str]:
+    """An expression in pieces, between which Python allows a line to end in brackets: at spaces,
+    and before the name of an attribute.
+    """
+    found, at = [""], 0
+    for match in _TEXT_OR_GAP.finditer(text):
+        found[-1] += text[at : match.start()]
+        at = match.end()
+        if match.group() == ".":
+            found.append(".")
+        else:
+            found[-1] += match.group()
+            if match.group() == " ":
+                found.append("")
+    found[-1] += text[at:]
+    return [one for one in found if one]
+
+
+def _filled(pieces: Iterable[str], width: int) -> List[str]:
+    """Pieces on rows, as many on one as it has room for."""
+    rows = [""]
+    for one in pieces:
+        if rows[-1] and len(rows[-1]) + len(one.rstrip()) > width:
+            rows.append("")
+        rows[-1] += one
+    return [row.rstrip() for row in rows]
+
+
+def _docstring_rows(text: str) -> List[str]:
+    """A sentence as the docstring of a function, on two rows where it is too wide for one."""
+    lines = textwrap.wrap(text, _WIDTH - 16, break_long_words=False)
+    if len(lines) < 2:
+        return ['    """%s"""' % text]
+    return ['    """' + lines[0]] + [_INDENT + line for line in lines[1:]] + ['    """']
 
 
 def _guard_function(
@@ -450,11 +512,10 @@ def _guard_function(
     for guard in opaque:
         said = state_in_words(state_of(guard.text))
         text = "torch's settings: " + said if said else guard.text
-        lines.append(
-            "            #   %s%s"
-            % (_comment(text), "  " + _comment(guard.comment) if guard.comment else "")
-        )
-    lines.append("            and __checked_by_torch(%r, L)" % token)
+        text = _comment(text) + ("  " + _comment(guard.comment) if guard.comment else "")
+        wide = textwrap.wrap(text, _WIDTH - 18, break_long_words=False, break_on_hyphens=False)
+        lines += ["            #   " + row for row in wide]
+    lines += _on_rows("__checked_by_torch(%r, L)" % token)
     lines.append("        )")
     lines.append("    except Exception:  # a guard that cannot be evaluated does not hold")
     lines.append("        return False")
@@ -558,7 +619,7 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
     shown = "".join("%s# %s\n" % (_INDENT, line) for line in function.source.splitlines())
     return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (
         name,
-        signature.header,
+        ", ".join(signature.header),
         shown,
         _INDENT,
         reason,
@@ -620,7 +681,7 @@ def _transformed(entry: Entry, signature: _Signature, token: str, names: _Names)
         text = names.apply(text, entry.names)
     if text is not None and entry.verdict in ("exact", "equivalent"):
         return _with_constants(text, entry._constants, (entry._code, entry._torch_code), token)
-    lines = ["def %s(%s):" % (entry.name, signature.header)]
+    lines = _call_on_rows("def " + entry.name, signature.header, ":", _WIDTH)
     lines.append(
         "%s# torch runs its own bytecode here: %s. %s"
         % (_INDENT, entry.verdict, _comment(entry.detail))
@@ -656,21 +717,22 @@ def _section(
     )
     frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
 
-    dispatcher = ["def %s(%s):" % (shown, signature.header)]
-    dispatcher.append('    """%s"""' % _purpose(function, len(entries)))
-    dispatcher.append("    %s = %s" % (frame_name, signature.frame_locals(text_of_guards)))
+    width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
+    dispatcher = _call_on_rows("def " + shown, signature.header, ":", width)
+    dispatcher += _docstring_rows(_purpose(function, len(entries)))
+    kept = signature.frame_locals(text_of_guards)
+    dispatcher += _call_on_rows("    %s = " % frame_name, kept, "", width, "{}")
     gone = function.given_up
     if gone:
         dispatcher += [
             "    # " + line
-            for line in textwrap.wrap(_comment(words.from_then_on(gone, len(entries))), _WIDTH - 6)
+            for line in textwrap.wrap(_comment(words.from_then_on(gone, len(entries))), width - 6)
         ]
     for entry in entries:
         if gone and gone["why"] != "recompile limit":
-            dispatcher.append(
-                "    # %s: compile %s, not tried any more"
-                % (entry.name, _comment(entry.compile_id))
-            )
+            said = "%s: compile %s, not tried any more"
+            said %= entry.name, _comment(entry.compile_id)
+            dispatcher += ["    # " + line for line in textwrap.wrap(said, width - 6)]
             continue
         if entry.invalidated:
             dispatcher.append(
@@ -683,15 +745,9 @@ def _section(
             "    if %s(%s):  # compile %s, %s"
             % (guard_names[id(entry)], frame_name, _comment(entry.compile_id), graph)
         )
-        dispatcher.append("        return %s(%s)" % (entry.name, signature.call))
-    dispatcher.append(
-        "    return %s(%s)  # %s"
-        % (
-            original_name,
-            signature.call,
-            "plain Python" if gone else "torch would compile again here",
-        )
-    )
+        dispatcher += _call_on_rows("        return " + entry.name, signature.call, "", width)
+    said = "  # " + ("plain Python" if gone else "torch would compile again here")
+    dispatcher += _call_on_rows("    return " + original_name, signature.call, said, width)
 
     guard_parts = []
     parts = ["\n".join(dispatcher) + "\n"]
@@ -713,7 +769,7 @@ def _section(
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
     title = "# ---- %s " % _comment(_told(function))
-    title += "-" * max(4, 118 - len(title)) + "\n"
+    title += "-" * max(4, _WIDTH - len(title)) + "\n"
     where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
     if called_as:
         where += legend.wrapped("called as " + ", ".join(called_as))
@@ -723,15 +779,20 @@ def _section(
     body = "\n\n".join(
         textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts
     )
-    text = "def %s(%s):\n" % (factory, ", ".join(signature.free))
-    text += (
-        '    """%s with its free variables; the functions in here share them."""\n\n'
-        % _comment(function.name)
-    )
+    share = "%s with its free variables; the functions in here share them."
+    head = _call_on_rows("def " + factory, signature.free, ":", _WIDTH)
+    text = "\n".join(head + _docstring_rows(share % _comment(function.name))) + "\n\n"
     text += body + "\n    return %s\n" % shown
     if function.is_resume and function._installed_as == "factory":
         text += "\n\ndef %s(cells):\n    return __with_cells(%s, cells)\n" % (shown, factory)
     return title + where + "\n\n" + text + "".join("\n\n" + guard for guard in guard_parts)
+
+
+def _first_rows(function: Function) -> List[str]:
+    """The first sentence of a file, on two rows where it is too wide for one."""
+    said = '"""What torch.compile made of %s' % _docstring(function.title)
+    where = "(%s:%d), as Python." % (_docstring(function.filename), function.firstlineno)
+    return [said + " " + where] if len(said) + len(where) < _WIDTH else [said, where]
 
 
 def _told(function: Function) -> str:
@@ -813,8 +874,7 @@ class Renderer:
         given_up = sorted(name for name in codes if codes[name] in self._given_up)
         missing = sorted(name for name in codes if codes[name] not in reached.union(self._given_up))
         head = [
-            '"""What torch.compile made of %s (%s:%d), as Python.'
-            % (_docstring(function.title), _docstring(function.filename), function.firstlineno),
+            *_first_rows(function),
             "",
             "Each function below is what torch's frame evaluation, written in C, does at a call: "
             "it tries",

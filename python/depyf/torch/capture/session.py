@@ -440,7 +440,7 @@ class Session(Records):
         Args:
             names: what `Run.resume_names` gives.
             ended: whether the block has ended, so that all is known; torch compiles a resume
-                function when it is first called.
+                function at a call, and a program that is killed has told no more.
         """
         texts = []
         if entry._goes_on:
@@ -452,7 +452,10 @@ class Session(Records):
             code = rest._code.get()
             known = self._functions.get(id(code))
             compiled = known if known is not None and known.code is code is not None else None
-            said = "torch compiles it when it is first called; its code is then in %s." % rest.files
+            said = (
+                "torch compiles it at a call, and its code is then in %s; where there is no such "
+                "file, it was not called yet, or torch made no code of it." % rest.files
+            )
             if ended or compiled is not None:
                 said = _what_became(compiled, self._given_up(code) if ended else {})
             texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
