@@ -106,7 +106,7 @@ def _beside(cause: Dict[str, Any]) -> str:
 
 def _rank(one: Change) -> Tuple[bool, bool, float]:
     """Failures first, then what costs most; what is normal follows what is not."""
-    first = one.kind == "failure" or one.gave_up
+    first = one.kind == "failure" and one.row != "nothing to compile" or one.gave_up
     return not first, one.row in ONE_FOR_EACH and not first, -one.seconds
 
 

@@ -276,7 +276,8 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
     most.sort(
         key=lambda cause: (
             overview.is_normal(cause),
-            cause["kind"] != "failure" and cause["cost"] < 0.005,
+            cause["cost"] < 0.005
+            and (cause["kind"] != "failure" or cause["failure"]["row"] == "nothing to compile"),
         )
     )
     for cause in sorted(most[:3], key=lambda cause: (overview.is_normal(cause), -cause["cost"])):

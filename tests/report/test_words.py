@@ -733,3 +733,27 @@ def test_a_failure_of_inductor_tells_the_place_in_its_text():
     found = words.of_failure(text)
     assert (found["file"], found["line"]) == ("/a/b.py", 9) and "aten.cumsum" in found["why"]
     assert found["source"] == "return torch.cumsum(y, 0)"
+
+
+def test_the_break_that_an_optimizer_makes_on_purpose_is_none_to_be_spared():
+    text = "Call to `torch._dynamo.graph_break()`"
+    cut = {
+        "reason": text,
+        "explanation": "/lib/torch/optim/optimizer.py",
+        "location": "/lib/torch/optim/optimizer.py:1",
+        "url": "https://x/gb0025.html",
+    }
+    metrics = {"restart_reasons": [text], "dynamo_time_before_restart_s": 1.0}
+    entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
+    nodes = overview.nodes_of([{"unattributed": [entry]}])
+    assert nodes[0].breaks[0]["row"] == "optimizer's break"
+    assert "nothing is lost" not in nodes[0].breaks[0]["why"]
+    (row,) = overview.avoidable(nodes)
+    assert row["help"].endswith("makes on purpose, which needs no action.")
+
+
+def test_a_setting_that_does_not_help_is_not_hinted_at():
+    hint = "Set `torch._dynamo.config.capture_scalar_outputs = True`"
+    said = {"reason": "Tensor.tolist() with non-integer tensor", "hints": [hint]}
+    found = words.of_break(said)
+    assert "does not help" in found["why"] and found["hints"] == []

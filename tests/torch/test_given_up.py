@@ -6,6 +6,7 @@ import re
 import pytest
 
 import depyf
+from depyf import advise, summary
 
 torch = pytest.importorskip("torch")
 
@@ -127,6 +128,23 @@ def test_a_function_with_nothing_to_compile(tmp_path):
     text = one(tmp_path, "full_code_for_*sometimes_0.py")
     assert "torch gave it up (compile 0/1 found nothing to compile)" in text
     assert "it runs as plain Python" in (tmp_path / "README.md").read_text().split("0/1")[-1]
+
+
+def test_a_function_that_never_had_anything_to_compile_is_told_of(tmp_path):
+    def numbers(values, step):
+        return [value + step for value in values]
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(numbers, backend="eager")
+        compiled([1, 2], 3)
+        compiled([torch.ones(2)], 3)  # torch does not look at it again
+    page = (tmp_path / "index.html").read_text()
+    assert "runs the function as plain Python from then on" in page
+    document = summary.load(str(tmp_path))
+    said = summary.summary(document)
+    assert "not compiled  " in said and "no operation on tensors is left" in said
+    assert "because of line" not in said
+    assert "no operation on tensors is left" in advise.text(document)
 
 
 def test_what_the_exception_of_a_compile_ended_is_compiled_again(tmp_path):

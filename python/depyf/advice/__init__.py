@@ -23,7 +23,14 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
 #: rows for which torch's own hint would mislead: as a custom operator, two calls of what gives
 #: another result each time may be merged into one
-WITHOUT_HINTS = NORMAL + ("item that decides", "drawn by Python", "clock")
+WITHOUT_HINTS = NORMAL + (
+    "item that decides",
+    "item that is printed",
+    "item as an index",
+    "list of floats",
+    "drawn by Python",
+    "clock",
+)
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
 NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")

@@ -457,6 +457,14 @@ def f(x, step):
 
 result = [f(torch.ones(2, 2), step) for step in range(3)]
 """
+_NOTHING = """
+@torch.compile(backend="eager")
+def f(values, step):
+    return [value + step for value in values]
+
+counts = f([1, 2], 3)
+result = f([torch.ones(3)], 3)
+"""
 _LOOP = """
 @torch.compile(backend="eager")
 def f(x):
@@ -923,7 +931,8 @@ result = f(torch.tensor([1.0, -2.0, 3.0]))
     row(
         "optimizer's break",
         "torch's optimizer cuts the graph here on purpose, so that its step is compiled by "
-        "itself; nothing is lost by it.",
+        "itself. It costs one more analysis of what stands before it, at each compile, and "
+        "nothing at calls; it needs no action.",
         [],
         ids=("GB0025",),
         reason=r"graph_break\(\)",
@@ -1727,6 +1736,27 @@ result = [f(torch.ones(3), len("n" * size)) for size in range(2, 6)]
         reason=r"recompile[_ ]limit|cache_size_limit",
     ),
     row(
+        "nothing to compile",
+        "In the call that torch saw, no operation on tensors is left to compile, so torch runs the "
+        "function as plain Python from then on, also where it is given tensors.",
+        [
+            helps(
+                "Where later calls compute with tensors, let such a call be the first one, and "
+                "call the function without torch.compile where there are none.",
+                _NOTHING,
+                """
+def plain(values, step):
+    return [value + step for value in values]
+
+f = torch.compile(plain, backend="eager")
+counts = plain([1, 2], 3)
+result = f([torch.ones(3)], 3)
+""",
+            )
+        ],
+        reason=r"^nothing to compile$",
+    ),
+    row(
         "backend",
         "The backend raised an exception.",
         [
@@ -1986,6 +2016,7 @@ AROUND = NORMAL + (
     "training step",
     "data loader",
     "limit",
+    "nothing to compile",
     "backend",
     "backward",
     "rnn",

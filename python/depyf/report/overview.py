@@ -215,6 +215,8 @@ class Node:
         if failure:
             at = entry.get("failure_operation") or "", entry.get("failure_stack") or ()
             self.failure = words.of_failure(failure, fatal, metrics, *at)
+        else:
+            self.failure = words.of_nothing(entry)
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
@@ -1072,13 +1074,18 @@ def _ids(nodes: Sequence[Node]) -> str:
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
     said = []
-    cut = sum(1 for node in nodes if node.cuts)
-    if cut:
-        which = "Each"
-        if cut < len(nodes):
-            named = _ids([node for node in nodes if node.cuts])
-            which = "Of the %d compiles that began again, %d (%s)" % (len(nodes), cut, named)
-        said.append("%s did so at a graph break, and would not without it." % which)
+    cut = [node for node in nodes if any(one["row"] not in advice.NORMAL for one in node.cuts)]
+    meant = [node for node in nodes if node.cuts and node not in cut]
+    for some, why in (
+        (cut, "at a graph break, and would not without it."),
+        (meant, "at the break that torch's optimizer makes on purpose, which needs no action."),
+    ):
+        if some:
+            which = "Each"
+            if len(some) < len(nodes):
+                numbers = len(nodes), len(some), _ids(some)
+                which = "Of the %d compiles that began again, %d (%s)" % numbers
+            said.append("%s did so %s" % (which, why))
     if any(
         "TensorifyScalarRestart" in str(reason)
         for node in nodes

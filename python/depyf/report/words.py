@@ -1296,6 +1296,28 @@ def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     )
 
 
+#: where the stack of a compile says that torch.compile itself calls the function
+_COMPILED_HERE = re.compile(r"[/\\]torch[/\\](_dynamo|nn[/\\]modules)[/\\]")
+
+
+def of_nothing(entry: Document) -> Optional[Said]:
+    """What a compile says to its reader that found nothing to compile in a function that the
+    program compiles; None for other compiles, for the rest of a function after a break, and for
+    what a compiled function only calls.
+    """
+    stack = entry.get("user_stack") or ()
+    if entry.get("name") or entry.get("resumes") or len(stack) < 2:
+        return None
+    if given_up(entry).get("why") != "nothing to compile":
+        return None
+    callers = [frame for frame in map(_FRAME.match, map(str, stack[-2:])) if frame is not None]
+    paths = [str(frame.group("file") or frame.group("path")) for frame in callers]
+    if len(paths) < 2 or not _COMPILED_HERE.search(paths[0]) or in_library(paths[1]):
+        return None
+    text = "nothing to compile"
+    return dict(of_break({"reason": text, "text": text}), raised=False)
+
+
 #: exceptions after which torch runs the function as plain Python, whatever is set
 _SOFT = re.compile(r"^(Unsupported|UserError|SkipFrame|\w*Restart\w*|RecompileLimitExceeded)\b")
 _INTERRUPTS = ("KeyboardInterrupt", "SystemExit")

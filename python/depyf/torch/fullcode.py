@@ -433,7 +433,7 @@ def _call_on_rows(
     head: str, arguments: Sequence[str], tail: str, width: int, brackets: str = "()"
 ) -> List[str]:
     """`head(arguments)tail` on rows of at most `width` columns, where the arguments allow it."""
-    begin, end = brackets
+    begin, end = brackets[0], brackets[1]
     line = head + begin + ", ".join(arguments) + end + tail
     if len(line) <= width or not arguments:
         return [line]
