@@ -42,8 +42,8 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
     assembly = Assembly(code)
     slots = _slots(code, assembly.instructions, kept)
     if slots:
-        consts = _Consumption(assembly, slots).apply()
-        code = assembly.assemble(co_consts=consts)
+        consts, room = _Consumption(assembly, slots).apply()
+        code = assembly.assemble(co_consts=consts, co_stacksize=code.co_stacksize + room)
     return code, tuple(code.co_varnames[slot] for slot in slots)
 
 
@@ -369,8 +369,9 @@ class _Consumption:
                     work.append(target)
         return bound
 
-    def apply(self) -> Tuple[Any, ...]:
-        """Write the deletions into the assembly; the constants that it has then."""
+    def apply(self) -> Tuple[Tuple[Any, ...], int]:
+        """Write the deletions into the assembly; the constants that it has then, and how much
+        deeper its stack may be."""
         live_in, live_out = self._live()
         everything = sum(self.slots.values())
         surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
@@ -378,6 +379,7 @@ class _Consumption:
         consts: Tuple[Any, ...] = self.assembly.code.co_consts
         none = next((i for i, one in enumerate(consts) if one is None), len(consts))
         additions: Dict[int, List[Instruction]] = {}
+        room = 0
         for i in self.entries:
             dead = perhaps[i] & ~live_in[i]
             for slot, bit in self.slots.items():
@@ -386,6 +388,7 @@ class _Consumption:
                     added.append(Instruction(_DELETE, slot))
                 elif dead & bit:
                     consts = consts if none < len(consts) else consts + (None,)
+                    room = 1
                     added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
         last = set()
         for i, one in enumerate(self.instructions):
@@ -398,7 +401,7 @@ class _Consumption:
             lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
         )
         self.assembly.put_before(additions)
-        return consts
+        return consts, room
 
     def _entries(self) -> List[int]:
         """Where ways part or meet, so that a value may have died on the way there."""

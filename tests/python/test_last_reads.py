@@ -632,3 +632,34 @@ def test_what_is_stored_last_in_a_try_body_is_not_in_its_handler():
     consumed, names = consume(other, used_locals(one))
     assert names == ("value",)
     assert "keeps a value" not in _core.compare(one, consumed, lifetimes=True)[1]
+
+
+def some_way(c, make, use):
+    if c:
+        tmp_1 = make()
+    return use([1, 2, c and tmp_1])
+
+
+def waits(c, make, use):
+    yield make()
+    tmp_1 = make()
+    yield tmp_1
+    use()
+
+
+@pytest.mark.parametrize("function", [some_way, waits])
+def test_what_clears_a_local_has_room_on_the_stack(function):
+    _core = pytest.importorskip("depyf._core")
+    code = function.__code__
+    shorter, names = consume(code, frozenset(("c", "make", "use")))
+    assert names == ("tmp_1",)
+    names = tuple("tmp_2" if name == "tmp_1" else name for name in code.co_varnames)
+    verdict, detail = _core.compare(code, shorter.replace(co_varnames=names), dynamo=True)
+    assert "leaves its stack" not in detail
+    assert function is waits or verdict == "equivalent", (verdict, detail)
+    for c in (0, 1):
+        made = types.FunctionType(shorter, {})(c, list, lambda *given: given)
+        if function is waits:
+            assert list(made) == [[], []]
+        else:
+            assert made == ([1, 2, [] if c else 0],)
