@@ -371,6 +371,48 @@ def test_failures(text, why, then):
     )
 
 
+@pytest.mark.parametrize(
+    "text, why, help",
+    [
+        (
+            "InductorError: InvalidCxxCompiler: No working C++ compiler found in "
+            "torch._inductor.config.cpp.cxx: (None, 'g++')",
+            "found none",
+            "Install g++ or clang++",
+        ),
+        (  # torch 2.5
+            "BackendCompilerFailed: backend='inductor' raised:\nInvalidCxxCompiler: No working "
+            "C++ compiler found",
+            "found none",
+            "Install g++ or clang++",
+        ),
+        (
+            "InductorError: SubprocException: An exception occurred in a subprocess:\n\n"
+            "Traceback (most recent call last):\nRuntimeError: Failed to find C compiler. Please "
+            "specify via CC environment variable or set triton.knobs.build.impl.",
+            "found none",
+            "Install g++ or clang++",
+        ),
+        (
+            "InductorError: CppCompileError: C++ compile error\n\nCommand:\ng++ x.cpp\n\n"
+            "Output:\nx.cpp:5:10: fatal error: Python.h: No such file or directory",
+            "header files",
+            "python3-dev",
+        ),
+        (
+            "TritonMissing: Cannot find a working triton installation. Either the package is not "
+            "installed or it is too old.",
+            "Triton",
+            "pip install triton",
+        ),
+    ],
+)
+def test_a_tool_that_the_machine_lacks_is_told_with_what_helps(text, why, help):
+    found = words.of_failure(text)
+    assert why in found["why"] and found["raw"] == text
+    assert help in found["help"][0] and "--backend aot_eager" in found["help"][0]
+
+
 def test_a_line_of_a_library_is_told_with_the_readers_own_line_that_led_there():
     library = "/x/lib/python3.11/site-packages/torch/nn/modules/module.py"
     stack = [

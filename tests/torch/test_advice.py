@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("torch")
 import torch  # noqa: E402
 import torch._dynamo  # noqa: E402
+import torch._inductor.config  # noqa: E402
 
 from programs import TORCH  # noqa: E402
 
@@ -36,7 +37,7 @@ def run(text, name, eager=False):
     kept = {key: set(getattr(config, key)) for key in _CONTAINERS if hasattr(config, key)}
     logging.disable(logging.WARNING)
     try:
-        with config.patch(), depyf.capture() as found:
+        with config.patch(), torch._inductor.config.patch(), depyf.capture() as found:
             with torch.compiler.set_stance("force_eager" if eager else "default"):
                 try:
                     exec(compile(text, filename, "exec"), scope)

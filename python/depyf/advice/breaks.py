@@ -426,6 +426,39 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_NO_COMPILER = """
+import torch._inductor.config
+
+torch._inductor.config.cpp.cxx = ("no-such-compiler",)
+
+@torch.compile
+def f(x):
+    return x.sin() + 1
+
+result = f(torch.ones(3))
+"""
+_NO_HEADERS = """
+from torch._inductor.exc import CppCompileError
+
+def lowered(graph, inputs):
+    raise CppCompileError(["g++"], "x.cpp:1: fatal error: Python.h: No such file or directory")
+
+@torch.compile(backend=lowered)
+def f(x):
+    return x.sin() + 1
+
+result = f(torch.ones(3))
+"""
+_NO_TRITON = """
+def lowered(graph, inputs):
+    raise RuntimeError("Cannot find a working triton installation.")
+
+@torch.compile(backend=lowered)
+def f(x):
+    return x.sin() + 1
+
+result = f(torch.ones(3))
+"""
 _EMPTY = """
 torch._dynamo.config.capture_dynamic_output_shape_ops = True
 
@@ -1757,6 +1790,51 @@ result = f([torch.ones(3)], 3)
         reason=r"^nothing to compile$",
     ),
     row(
+        "no compiler",
+        "Inductor makes its kernels with a C++ compiler (Triton with one for C), and found none.",
+        [
+            helps(
+                "Install g++ or clang++ (the variables CXX and CC name them where they are not in "
+                'PATH), or run without: torch.compile(..., backend="aot_eager"), or depyf run '
+                "--backend aot_eager.",
+                _NO_COMPILER,
+                _NO_COMPILER.replace("@torch.compile", '@torch.compile(backend="aot_eager")'),
+                'torch.compile(..., backend="aot_eager")',
+            )
+        ],
+        reason=r"InvalidCxxCompiler|Failed to find C compiler",
+    ),
+    row(
+        "no Python.h",
+        "Inductor compiles its kernels with Python's header files, which are not installed.",
+        [
+            helps(
+                "Install them (Debian and Ubuntu: python3-dev; Fedora: python3-devel), or run "
+                'without: torch.compile(..., backend="aot_eager"), or depyf run --backend '
+                "aot_eager.",
+                _NO_HEADERS,
+                _NO_HEADERS.replace("backend=lowered", 'backend="aot_eager"'),
+                'torch.compile(..., backend="aot_eager")',
+            )
+        ],
+        reason=r"fatal error: '?Python\.h",
+    ),
+    row(
+        "no Triton",
+        "Inductor makes its kernels for GPUs with Triton, and found none that works.",
+        [
+            helps(
+                "Install the one that this PyTorch was built for (pip install triton), or run "
+                'without: torch.compile(..., backend="aot_eager"), or depyf run --backend '
+                "aot_eager.",
+                _NO_TRITON,
+                _NO_TRITON.replace("backend=lowered", 'backend="aot_eager"'),
+                'torch.compile(..., backend="aot_eager")',
+            )
+        ],
+        reason=r"Cannot find a working triton installation",
+    ),
+    row(
         "backend",
         "The backend raised an exception.",
         [
@@ -1981,6 +2059,9 @@ result = f(torch.ones(3))
 BY_KEY = {one.key: one for one in ROWS}
 
 #: what a break in a loop adds to the row of the break itself: torch cannot cut a graph there
+#: what a backend lacks on this machine, which its exception tells somewhere in its text
+MISSING_TOOLS = tuple(one for one in ROWS if one.key in ("no compiler", "no Python.h", "no Triton"))
+
 LOOP = row(
     "loop",
     "It stands inside a loop, where torch cannot cut a graph.",

@@ -1391,6 +1391,10 @@ def _words_of_failure(text: str, operation: str) -> Said:
         found = of_break({"reason": lines[0].partition(":")[0], "text": text})
         found["why"] = "The compile was interrupted; torch did not fail."
         return found
+    for row in break_rows.MISSING_TOOLS:
+        lacks = row.reason.search(text) if row.reason is not None else None
+        if lacks:
+            return of_break({"reason": lacks.group(), "text": text})
     backend = _BACKEND.match(text)
     if backend:
         name, raised = backend.groups()
