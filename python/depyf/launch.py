@@ -155,15 +155,20 @@ _SO_FAR = {
     "Backward_graph": "the backward graph is made",
     "BEFORE_POST_GRAD": "Inductor lowers the graph",
     "AFTER_POST_GRAD": "Inductor lowers the graph",
+    "ir_pre_fusion": "Inductor fuses operations",
+    "ir_post_fusion": "Inductor writes the kernels",
     "kernel": "the kernels are written",
 }
 
 
 class _Progress:
-    """Says on standard error what is being compiled, while that takes long."""
+    """Says on standard error what is being compiled, while that takes long; on a terminal also
+    that PyTorch is being imported.
+    """
 
     def __init__(self, stream: TextIO, patience: float = 2.0) -> None:
         self.run: Optional["Run"] = None  # set when there is one
+        self.imports = False  # whether the program has yet to import torch
         self.profile: Any = None  # what watches where time goes, where it was asked for
         self._stream = stream
         self._patience = patience
@@ -208,7 +213,7 @@ class _Progress:
                 ):
                     continue
                 told[key] = now
-                line = "depyf: compiling %s, %.0f s" % (text, took)
+                line = "depyf: %s, %.0f s" % (text, took)
                 self._stream.write("\r\033[K" + line[:100] if self._terminal else line + "\n")
                 self._stream.flush()
                 self._shown = True
@@ -217,7 +222,9 @@ class _Progress:
 
     def _current(self) -> Optional[Tuple[int, str]]:
         if self.run is None:
-            return None
+            # the module is there from the beginning of its import on
+            importing = self.imports and self._terminal and "torch" in sys.modules
+            return (0, "Python imports PyTorch") if importing else None
         for function in list(self.run.functions):
             for entry in list(function.entries):
                 if not entry.finished:
@@ -233,7 +240,7 @@ class _Progress:
             name = entry.user_stack[-1].partition(": ")[0].rpartition(" in ")[2]
         stage = entry.artifacts[-1].stage if entry.artifacts else ""
         done = _SO_FAR.get(stage, "so far made: " + stage.replace("_", " "))
-        return "%s [%s] (%s)" % (shown(name or "?"), entry.compile_id, done)
+        return "compiling %s [%s] (%s)" % (shown(name or "?"), entry.compile_id, done)
 
 
 class _Output:
@@ -342,6 +349,7 @@ def run(options: Any) -> int:
             if follower is not None:
                 follower.open_block()
             return
+        progress.imports = False
         try:
             progress.run = opened.enter_context(block)
             progress.run.program = arguments[0]
@@ -369,6 +377,7 @@ def run(options: Any) -> int:
                 begin()
             else:
                 waiting = WhenImported("torch", begin)
+                progress.imports = True
             try:
                 _run_as_main(code, attributes, first_path, arguments)
             finally:
@@ -388,10 +397,11 @@ def run(options: Any) -> int:
                 from depyf import follow
 
                 found = follow.documents(follower.folder)
-            _finish(progress.run, options, found, finder, output, err)
+            exceeded = _over_budget(progress.run, options, found)
+            _finish(progress.run, options, found, finder, output, err, exceeded)
             if progress.profile is not None and progress.profile.found is not None:
                 err.write("%s\n" % progress.profile.found)
-            exceeded = _over_budget(progress.run, options, found, err)
+            err.write("".join("depyf run: %s\n" % text for text in exceeded))
         if workers is not None and os.getpid() == process:
             workers.cleanup()
         if exceeded:
@@ -450,9 +460,7 @@ def _cannot_write(folder: str) -> str:
         return error.strerror or str(error)
 
 
-def _over_budget(
-    run: "Run", options: Any, workers: List[Dict[str, Any]], stream: TextIO
-) -> List[str]:
+def _over_budget(run: "Run", options: Any, workers: List[Dict[str, Any]]) -> List[str]:
     wanted = {
         "breaks": options.max_breaks,
         "recompiles": options.max_recompiles,
@@ -462,9 +470,8 @@ def _over_budget(
         return []
     from depyf.follow import merged
 
-    over = summary.over_budget(merged(run.to_json(), workers), **wanted)
-    stream.write("".join("depyf run: %s\n" % text for text in over))
-    return over
+    told = [] if options.json else [one for one in ("breaks", "recompiles") if vars(options)[one]]
+    return summary.over_budget(merged(run.to_json(), workers), told=told, **wanted)
 
 
 def _install_hook(bare: Optional[BaseException] = None) -> None:
@@ -490,6 +497,7 @@ def _finish(
     finder: Any,
     output: Optional[_Output],
     stream: TextIO,
+    exceeded: List[str],
 ) -> None:
     from depyf.follow import merged
 
@@ -499,12 +507,15 @@ def _finish(
         if output is not None:
             output.write(_json_text(found, workers))
             return
+        texts = []
         if options.breaks:
-            stream.write(summary.breaks_text(document, links) + "\n")
+            texts.append(summary.breaks_text(document, links))
         if options.recompiles:
-            stream.write(summary.recompiles_text(document, links) + "\n")
+            texts.append(summary.recompiles_text(document, links))
         if options.guards is not None:
-            stream.write(summary.guards_text(document, options.guards, links) + "\n")
+            texts.append(summary.guards_text(document, options.guards, links))
+        texts += filter(None, [summary.numbers_explained("\n".join(texts))])
+        stream.write("".join(text + "\n" for text in texts))
         if finder is not None:
             stream.write(str(finder.report) + "\n")
         if options.advise:
@@ -519,7 +530,12 @@ def _finish(
         if workers:
             stream.write("depyf: of %d processes:\n" % (len(workers) + 1))
             page = _page_of_all(found, workers) or page
-        stream.write(summary.summary(document, page or found.folder, links) + "\n")
+        told = [  # below, in full
+            kind
+            for kind, name in (("break", "graph break"), ("recompile", "recompile"))
+            if any(name in text.partition(",")[0] and ":\n" in text for text in exceeded)
+        ]
+        stream.write(summary.summary(document, page or found.folder, links, told) + "\n")
         if options.open:
             open_page(page, found.folder, stream)
     except Exception as error:

@@ -6,7 +6,7 @@ Works on the document of docs/run_schema.md alone.
 import os
 import re
 import textwrap
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
 from depyf.dumped import DumpError as DumpError
 from depyf.dumped import load as load
@@ -185,25 +185,28 @@ def over_budget(
     breaks: Optional[int] = None,
     recompiles: Optional[int] = None,
     compile_seconds: Optional[float] = None,
+    told: Sequence[str] = (),
 ) -> List[str]:
     """What a run has more of than is allowed: one text for each, which names what it was.
 
     Args:
         document: see `load`.
         breaks, recompiles, compile_seconds: what is allowed; None allows all.
+        told: "breaks", "recompiles": those that the reader has been told of, so that a number will
+            do.
     """
     number = counts(document)
     over = []
     found = _breaks_to_mend(document)
     if breaks is not None and len(found) > breaks:
-        text = breaks_text(document, on_purpose=False)
+        text = "" if "breaks" in told else breaks_text(document, on_purpose=False)
         counted = graph_breaks(len(found), _lines_of(found))
-        over.append("%s, %d allowed:\n%s" % (counted, breaks, _indented(text)))
+        over.append("%s, %d allowed%s" % (counted, breaks, _below(text)))
     if recompiles is not None and number["recompiles"] > recompiles:
-        text = recompiles_text(document)
+        text = "" if "recompiles" in told else recompiles_text(document)
         over.append(
-            "%s, %d allowed:\n%s"
-            % (_many(number["recompiles"], "recompile"), recompiles, _indented(text))
+            "%s, %d allowed%s"
+            % (_many(number["recompiles"], "recompile"), recompiles, _below(text))
         )
     if compile_seconds is not None and number["seconds"] > compile_seconds:
         over.append("%.2f s of compiling, %g allowed" % (number["seconds"], compile_seconds))
@@ -219,15 +222,35 @@ def _breaks_to_mend(document: Document) -> List[Document]:
     return [one for one in found if words.of_break(one)["row"] not in advice.NORMAL]
 
 
-def _indented(text: str) -> str:
-    return textwrap.indent(text, "    ")
+def _below(text: str) -> str:
+    return ":\n" + textwrap.indent(text, "    ") if text else ""
 
 
 def _many(count: int, word: str) -> str:
     return "%d %s%s" % (count, word, "" if count == 1 else "s")
 
 
-def summary(document: Document, report: Optional[str] = None, links: bool = False) -> str:
+#: what stands for the rest of a text that is too long
+_CUT = " … (all of it is in the report)"
+
+
+def numbers_explained(text: str) -> str:
+    """A line that says what the numbers of compiles in a text are, "" where it has none."""
+    found = re.search(r"\[(\d+)/(\d+)", text)
+    if found is None:
+        return ""
+    return (
+        "[%s/%s] is torch's number of a compile: function %s, its compile %s, both counted from 0; "
+        "what follows a graph break is a function of its own" % (found.groups() * 2)
+    )
+
+
+def summary(
+    document: Document,
+    report: Optional[str] = None,
+    links: bool = False,
+    told: Sequence[str] = (),
+) -> str:
     """The run in ten lines or less: what was compiled, what it cost, the three most expensive
     causes, where the report is.
 
@@ -235,6 +258,7 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
         document: see `load`.
         report: path of the page, or of the folder, that the last line names.
         links: write places as hyperlinks.
+        told: kinds of causes ("break", "recompile") that the reader is told of elsewhere.
     """
     number = counts(document)
     if not number["compiles"]:
@@ -244,18 +268,19 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
             "       a stance, or an earlier compile of the same code in this process?"
         )
     lines = [
-        "depyf: %s of %s in %.1f s"
+        "depyf: %s of %s in %.1f s%s"
         % (
             _many(number["compiles"], "compile"),
             _many(number["functions"], "function"),
             number["seconds"],
+            ", %d of them failed" % number["failures"] if number["failures"] else "",
         ),
-        "       %s, %s, %s, %s"
+        "       %s, %s; torch's caches of compiled graphs: %s, %s"
         % (
             graph_breaks(number["breaks"], number["break_lines"]),
             _many(number["recompiles"], "recompile"),
-            _many(number["hits"], "cache hit"),
-            _many(number["misses"], "cache miss").replace("misss", "misses"),
+            _many(number["hits"], "hit"),
+            _many(number["misses"], "miss").replace("misss", "misses"),
         ),
     ]
     if number["code"]:  # a log of TORCH_TRACE has none
@@ -271,7 +296,11 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
         )
     from depyf.report import overview
 
-    most = overview.causes(overview.nodes_of([document]))
+    most = [
+        cause
+        for cause in overview.causes(overview.nodes_of([document]))
+        if cause["kind"] not in told
+    ]
     # what cost nothing follows what did, and takes no place of it
     most.sort(
         key=lambda cause: (
@@ -287,8 +316,6 @@ def summary(document: Document, report: Optional[str] = None, links: bool = Fals
             lines.append("            " + advice)
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))
-    if number["failures"]:
-        lines[1] += ", %d not compiled" % number["failures"]
     rank = rank_of(document.get("folder"))
     if rank is not None:
         lines[0] = lines[0].replace("depyf: ", "depyf: rank %d: " % rank, 1)
@@ -335,12 +362,13 @@ def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
         cause["cost"],
         kind,
         place(where[0], where[1], links) + " " if where[0] else "",
-        textwrap.shorten(_plain(words), 200, placeholder=" …").rstrip("." if more else ""),
+        textwrap.shorten(_plain(words), 300, placeholder=_CUT).rstrip("." if more else ""),
         more,
     )
-    told = ["help: " + text for text in found["help"]]
-    told += ["torch's hint: " + text for text in found.get("hints") or ()]
-    return line, textwrap.shorten(_plain(told[0]), 166, placeholder=" …") if told else ""
+    if found["help"]:
+        return line, _plain("help: " + found["help"][0])
+    hints = [_plain("torch's hint: " + text) for text in found.get("hints") or ()]
+    return line, textwrap.shorten(hints[0], 300, placeholder=_CUT) if hints else ""
 
 
 def breaks_text(document: Document, links: bool = False, on_purpose: bool = True) -> str:

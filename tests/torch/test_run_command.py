@@ -259,6 +259,20 @@ def test_another_backend_than_the_programs(start, tmp_path):
     assert done.returncode == 2 and "leave --backend out" in done.stderr
 
 
+def test_without_a_compiler_it_says_what_to_install_or_to_give(start, tmp_path):
+    (tmp_path / "plain.py").write_text(
+        "import torch\nprint(torch.compile(lambda x: x.sin() + 1)(torch.zeros(3)))\n"
+    )
+    without = {"CXX": "no-such-compiler", "CC": "no-such-compiler"}
+    done = start("plain.py", fresh=True, **without)
+    assert done.returncode == 1 and "InvalidCxxCompiler" in done.stderr, done.stderr
+    said = " ".join(done.stderr.split())
+    assert "found none" in said and "help: Install g++ or clang++" in said, done.stderr
+    assert "depyf run --backend aot_eager" in said
+    done = start("--backend", "aot_eager", "plain.py", fresh=True, **without)
+    assert done.returncode == 0 and "tensor([1., 1., 1.])" in done.stdout, done.stderr
+
+
 def test_what_cannot_be_started(start, tmp_path):
     (tmp_path / "wrong.py").write_text("x = = 1\n")
     plain, done = start("wrong.py", depyf=False, fresh=True), start("wrong.py", fresh=True)
@@ -268,6 +282,59 @@ def test_what_cannot_be_started(start, tmp_path):
     assert start("-m", "absent.module").returncode == 2
     done = start()
     assert done.returncode == 2 and "usage: depyf run" in done.stderr
+
+
+SPLIT = """
+import torch
+@torch.compile(backend="eager")
+def split(x):
+    if x.sum() > 0:
+        return x + 1
+    return x - 1
+print(split(torch.ones(3)))
+"""
+
+
+def test_what_is_over_a_budget_is_told_once(start, tmp_path):
+    (tmp_path / "split.py").write_text(SPLIT)
+    advised = "help: torch.where(condition, a, b)"
+    for options in ([], ["--breaks"], ["--breaks", "--dump", "out"]):
+        done = start(*options, "--max-breaks", "0", "split.py")
+        assert done.returncode == 3 and "depyf run: 1 graph break, 0 allowed" in done.stderr
+        assert done.stderr.count(advised) == 1, done.stderr
+        assert done.stderr.count("Which way the branch goes") == 1, done.stderr
+    done = start("--max-breaks", "1", "split.py")
+    assert done.returncode == 0 and done.stderr.count(advised) == 1, done.stderr
+
+
+def test_help_in_the_summary_is_whole(start, tmp_path):
+    from depyf.advice import breaks
+
+    (tmp_path / "split.py").write_text(SPLIT)
+    (branch,) = (row for row in breaks.ROWS if row.key == "branch")
+    assert "help: %s\n" % branch.help[0].text in start("split.py").stderr
+
+
+def test_numbers_of_compiles_are_explained(start, tmp_path):
+    (tmp_path / "split.py").write_text(SPLIT)
+    told = start("--breaks", "split.py").stderr
+    assert told.splitlines()[-1].startswith("[0/0] is torch's number of a compile: function 0, its")
+    assert "number of a compile" not in start("--recompiles", "split.py").stderr
+    start("--dump", "out", "split.py")
+    text = (tmp_path / "out" / "README.md").read_text()
+    for word in ("Compile 0/1 is", "*equivalent*:", "cache *hit*"):
+        assert word in " ".join(text.split())
+
+
+def test_a_failed_compile_is_one_of_those_counted(start, tmp_path):
+    (tmp_path / "fails.py").write_text(
+        "import torch\n"
+        "def none(graph, inputs): raise ValueError\n"
+        "torch.compile(lambda x: x + 1, backend=none)(torch.ones(3))\n"
+    )
+    told = start("fails.py").stderr
+    assert re.search(r"depyf: 1 compile of 1 function in \S+ s, 1 of them failed\n", told), told
+    assert "torch's caches of compiled graphs: 0 hits, 0 misses\n" in told
 
 
 def test_help_names_all_subcommands(capfd):
@@ -282,6 +349,25 @@ def test_help_names_all_subcommands(capfd):
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
+def test_a_long_import_of_torch_is_told_on_a_terminal(stream, monkeypatch):
+    from depyf import launch
+
+    terminal = stream.isatty()
+    stream = type(stream)()
+    with launch._Progress(stream, patience=0.1) as progress:
+        time.sleep(1.2)
+        assert not stream.getvalue()  # torch is there, and nothing waits for it
+        progress.imports = True
+        for _ in range(200 if terminal else 20):
+            time.sleep(0.05)
+            if stream.getvalue():
+                break
+        progress.imports = False
+    assert ("depyf: Python imports PyTorch, " in stream.getvalue()) == terminal
+    assert stream.getvalue().endswith("\r\033[K") == terminal
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])

@@ -71,7 +71,13 @@ Each function has a section, and each of its compiles one below that: the code t
 the function's own where the guards of the compile hold for a call. Torch tries one compile after
 another; where none fits it compiles again. A graph break cuts a function in two: the code of the
 first part runs up to the break and calls a resume function, which is the rest and is compiled by
-itself. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page."""
+itself. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page.
+
+Compile 0/1 is function 0 and its compile 1, both counted from 0, as torch numbers them. The code is
+decompiled from torch's bytecode, and what stands behind a file's name says how far that is proven.
+*exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
+are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
+torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
 #: written again and again; what they hold is counted where it comes in
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)

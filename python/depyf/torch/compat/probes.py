@@ -27,7 +27,8 @@ def require_torch() -> Any:
         raise MissingTorch(
             "depyf looks into torch.compile and needs torch, which cannot be imported here (%s: "
             "%s). Install it with "
-            "`pip install torch`; depyf.decompile works without it." % (type(error).__name__, error)
+            "`pip install torch` (sooner done with --no-compile); depyf.decompile works without it."
+            % (type(error).__name__, error)
         ) from error
     return torch
 

@@ -182,8 +182,9 @@ class NonfiniteReport:
         return str(self)
 
     def __str__(self) -> str:
-        head = "depyf: %d nodes of %d captured graph%s were run" % (
+        head = "depyf: ran %d operation%s of %d captured graph%s one by one" % (
             self.nodes,
+            "" if self.nodes == 1 else "s",
             self.graphs,
             "" if self.graphs == 1 else "s",
         )
