@@ -28,6 +28,7 @@ WITHOUT_HINTS = NORMAL + (
     "item that is printed",
     "item as an index",
     "list of floats",
+    "distinct values that decide",
     "drawn by Python",
     "clock",
 )

@@ -490,6 +490,47 @@ def f(x, step):
 
 result = [f(torch.ones(2, 2), step) for step in range(3)]
 """
+_ASSERTED = """
+@torch.compile(backend="eager")
+def f(x):
+    top = x.max().item()
+    assert top > 0, "nothing is positive"
+    return x * top
+
+result = f(torch.ones(3))
+"""
+_BINCOUNT = """
+@torch.compile(backend="eager")
+def f(x):
+    counts = torch.bincount(x, minlength=4)
+    return torch.where(counts.max() > 2, counts * 2, counts + 1)
+
+result = [f(torch.tensor(x)) for x in ([0, 1, 1], [2, 3, 2])]
+"""
+_UNIQUE = """
+@torch.compile(backend="eager")
+def f(x):
+    return torch.unique(x) * 2
+
+result = [f(torch.tensor(x)) for x in ([0, 1, 1], [2, 3, 1])]
+"""
+_UNIQUE_DECIDES = """
+@torch.compile(backend="eager")
+def f(x):
+    found = torch.unique(x)
+    if len(found) > 2:
+        return x * 2
+    return x + 1
+
+result = [f(torch.tensor(x)) for x in ([0, 1, 1], [2, 3, 1])]
+"""
+_REPEATED = """
+@torch.compile(backend="eager")
+def f(x, times):
+    return torch.repeat_interleave(x, times) * 2
+
+result = f(torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]))
+"""
 _NOTHING = """
 @torch.compile(backend="eager")
 def f(values, step):
@@ -863,6 +904,31 @@ for x in (torch.ones(3), torch.zeros(3)):
         names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
     row(
+        "item that is asserted",
+        "A tensor's value is turned into a Python number, so Python must wait for it; {at} asserts "
+        "something of it.",
+        [
+            helps(
+                "Keep the value a tensor, in the assertion as well: the graph holds that, and "
+                "raises a RuntimeError where the program raises an AssertionError. Where one is "
+                "caught, or must be an AssertionError, assert outside of the compiled function.",
+                _ASSERTED,
+                _ASSERTED.replace(".item()", ""),
+            ),
+            helps(
+                "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph, "
+                "and the assertion with it: it, too, raises a RuntimeError then, without the "
+                "program's own words.",
+                _ASSERTED,
+                "torch._dynamo.config.capture_scalar_outputs = True\n" + _ASSERTED,
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ asserts it",
+        names=r"\n\? (?P<at>line \d+) asserts it",
+    ),
+    row(
         "list of floats",
         "A tensor of floats is turned into a list of Python numbers, so Python must wait for it. "
         "torch's capture_scalar_outputs does not help: it is for integers alone.",
@@ -904,6 +970,106 @@ result = f(torch.ones(3))
         ],
         ids=("GB0124", "GB0033"),
         reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+    ),
+    row(
+        "counted values",
+        "torch.bincount gives as many counts as the greatest value asks for, so the shape of its "
+        "result depends on a tensor's values.",
+        [
+            helps(
+                "Where the number of values is known, index_add counts them in a tensor of that "
+                "size, with no dynamic shape: torch.zeros(COUNT, dtype=torch.int64).index_add"
+                "(0, x, torch.ones_like(x)) for an x of int64.",
+                _BINCOUNT,
+                _BINCOUNT.replace(
+                    "torch.bincount(x, minlength=4)",
+                    "torch.zeros(4, dtype=torch.int64).index_add(0, x, torch.ones_like(x))",
+                ),
+            ),
+            helps(
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
+                "graph. " + _ALL_SUCH,
+                _BINCOUNT,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _BINCOUNT,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"aten\.bincount\b",
+    ),
+    row(
+        "repeated elements",
+        "How long the result of torch.repeat_interleave is depends on a tensor's values.",
+        [
+            helps(
+                "Where its length is known before the call, give it: output_size=LENGTH.",
+                _REPEATED,
+                _REPEATED.replace("(x, times)", "(x, times, output_size=6)").replace(
+                    "def f(x, times, output_size=6)", "def f(x, times)"
+                ),
+            ),
+            helps(
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
+                "graph. " + _ALL_SUCH,
+                _REPEATED,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _REPEATED,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"aten\.repeat_interleave\b",
+    ),
+    row(
+        "distinct values that decide",
+        "How many distinct values torch.unique finds depends on a tensor's values, and Python "
+        "decides on it at {at}. torch's capture_dynamic_output_shape_ops does not help: torch "
+        "stops there then.",
+        [
+            helps(
+                "Call it before the compiled function, and pass what it returns, or what is "
+                "decided on it.",
+                _UNIQUE_DECIDES,
+                """
+@torch.compile(backend="eager")
+def f(x, many):
+    if many:
+        return x * 2
+    return x + 1
+
+inputs = [torch.tensor(x) for x in ([0, 1, 1], [2, 3, 1])]
+result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
+""",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"(?s)aten\._?unique.*\n\? line \d+ asks for its size",
+        names=r"\n\? (?P<at>line \d+) asks for its size",
+    ),
+    row(
+        "distinct values",
+        "How many distinct values torch.unique finds depends on a tensor's values.",
+        [
+            helps(
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
+                "graph. " + _ALL_SUCH,
+                _UNIQUE,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _UNIQUE,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
+            ),
+            helps(
+                "Or call it before the compiled function, and pass what it returns.",
+                _UNIQUE,
+                _UNIQUE.replace("torch.unique(x) * 2", "x * 2").replace(
+                    "f(torch.tensor(x))", "f(torch.unique(torch.tensor(x)))"
+                ),
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"aten\._?unique",
     ),
     row(
         "dynamic shape that decides",

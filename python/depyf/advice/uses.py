@@ -73,6 +73,13 @@ def indexed_at(file: str, line: int) -> int:
     return _used_at(file, line, _indices)
 
 
+def asserted_at(file: str, line: int) -> int:
+    """The line that asserts something of the Python number that a line makes of a tensor; 0 as
+    above.
+    """
+    return _used_at(file, line, _asserted)
+
+
 def sized_at(file: str, line: int) -> int:
     """The line that decides on the size of what a line assigns; 0 as above."""
     tree = parsed(file) if file and line else None
@@ -371,6 +378,12 @@ def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The expressions that a node prints."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
         yield from node.args
+
+
+def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node asserts."""
+    if isinstance(node, ast.Assert):
+        yield node.test
 
 
 def _indices(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

@@ -43,6 +43,7 @@ _USES = (
     (uses.decided_at, "needs"),
     (uses.printed_at, "prints"),
     (uses.indexed_at, "indexes with"),
+    (uses.asserted_at, "asserts"),
 )
 _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
