@@ -794,8 +794,10 @@ def test_the_break_that_an_optimizer_makes_on_purpose_is_none_to_be_spared():
     assert row["help"].endswith("makes on purpose, which needs no action.")
 
 
-def test_a_setting_that_does_not_help_is_not_hinted_at():
+def test_a_setting_that_does_not_help_is_not_hinted_at(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("def f(x):\n    print(x.sum().item())\n    return x\n")
     hint = "Set `torch._dynamo.config.capture_scalar_outputs = True`"
-    said = {"reason": "Tensor.tolist() with non-integer tensor", "hints": [hint]}
+    said = {"reason": "Tensor.item()", "hints": [hint], "location": "%s:2" % program}
     found = words.of_break(said)
     assert "does not help" in found["why"] and found["hints"] == []

@@ -851,3 +851,47 @@ def test_a_graph_break_has_depyfs_advice_beside_torchs_hints():
     assert graph_break.advice[0].startswith("torch.where(")
     assert not set(graph_break.advice) & set(graph_break.hints)
     assert "NoneType: None" not in graph_break.text
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_list_of_an_object_of_the_programs_own_is_judged_by_the_methods_that_are_called():
+    text = """
+class Log:
+    def __init__(self):
+        self.items = []
+    def push(self, x):
+        self.items.append(x)
+    def __len__(self):
+        return len(self.items)
+    def __getitem__(self, index):
+        return self.items[index]
+
+log = Log()
+
+@torch.compile(backend="eager")
+def f(x):
+    log.push(x.sum())
+    return x * len(log)
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
+    found = [one for node in run(text, "own list")[1] for one in node.reasons]
+    assert found and all(one["row"] == "length of a list" for one in found)
+    assert "pass len(log.items) as an argument" in found[0]["help"][0]
+    every = text.replace("len(log)", "log[0]")
+    found = [one for node in run(every, "own list read")[1] for one in node.reasons]
+    assert found and found[0]["row"] == "growing list that is read"
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_function_that_is_none_at_another_call_is_named():
+    text = """
+@torch.compile(backend="eager")
+def f(x, hook):
+    return hook(x) if hook is not None else x + 1
+
+result = [f(torch.ones(3), lambda x: x * 2), f(torch.ones(3), None)]
+"""
+    found = [one for node in run(text, "no function")[1] for one in node.reasons]
+    assert [one["words"] for one in found] == ["`hook` was a function, is None"]
+    assert found[0]["row"] == "none"

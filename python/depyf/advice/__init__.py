@@ -27,7 +27,6 @@ WITHOUT_HINTS = NORMAL + (
     "item that decides",
     "item that is printed",
     "item as an index",
-    "list of floats",
     "distinct values that decide",
     "drawn by Python",
     "clock",

@@ -530,6 +530,26 @@ def f(x):
 
 result = [f(torch.ones(size, 3)) for size in (4, 5)]
 """
+_TEXTS = """
+table = {"a": torch.ones(3), "b": torch.ones(3) * 2, "c": torch.zeros(3)}
+
+@torch.compile(backend="eager")
+def f(x, places):
+    for place in places:
+        x = x + table[place]
+    return x
+
+result = [f(torch.ones(3), list(places)) for places in ("ab", "abc", "bcac")]
+"""
+_KEPT = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    total = y.sum().item()
+    return y * total
+
+result = [f(torch.ones(3) * scale) for scale in (1, 2, 3)]
+"""
 _TIMES = """
 @torch.compile(backend="eager")
 def f(x, count):
@@ -1302,6 +1322,41 @@ def f(stacked):
 
 result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
 """,
+            )
+        ],
+    ),
+    row(
+        "texts in a list",
+        "",
+        [
+            helps(
+                "Each list of texts is a compile, by its length and by each of its texts: look up "
+                "before the call what the texts stand for, and pass that as one tensor to a "
+                "function compiled with dynamic=True.",
+                _TEXTS,
+                """
+table = {"a": torch.ones(3), "b": torch.ones(3) * 2, "c": torch.zeros(3)}
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, added):
+    return x + added.sum(0)
+
+result = []
+for places in ("ab", "abc", "bcac"):
+    result.append(f(torch.ones(3), torch.stack([table[place] for place in places])))
+""",
+            )
+        ],
+    ),
+    row(
+        "kept value",
+        "",
+        [
+            helps(
+                "The value comes from the part before the graph break at {at}: without that break "
+                "it is no input of a compile, and there is no such recompile.",
+                _KEPT,
+                _KEPT.replace(".item()", ""),
             )
         ],
     ),

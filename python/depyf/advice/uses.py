@@ -135,6 +135,73 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     return found
 
 
+def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) -> Set[str]:
+    """What the methods of an object do with its container that a function calls, as
+    `container_uses` has it.
+
+    Args:
+        caller_at: (file, line) where the function begins.
+        used_at: of a line in a method that uses the container.
+        name: of the container as the function names it, such as `log.items`.
+    """
+    owner, _, kept = name.rpartition(".")
+    file, line = used_at
+    tree = parsed(file)
+    classes = [
+        one
+        for one in (_nodes(tree) if tree is not None else ())
+        if isinstance(one, ast.ClassDef) and one.lineno <= line <= _last(one)
+    ]
+    outer = parsed(caller_at[0])
+    caller = next(
+        (
+            one
+            for one in (_nodes(outer) if outer is not None else ())
+            if isinstance(one, _SCOPES) and _begins(one) <= caller_at[1] <= one.body[0].lineno
+        ),
+        None,
+    )
+    if not owner or not classes or caller is None:
+        return set()
+    methods = {one.name: one for one in classes[-1].body if isinstance(one, _SCOPES)}
+    work = list(_called_on(caller, _named(caller, owner)))
+    found: Set[str] = set()
+    seen: Set[str] = set()
+    while work:
+        method = methods.get(work.pop())
+        if method is not None and method.name not in seen:
+            seen.add(method.name)
+            found |= container_uses(file, method.body[0].lineno, "self." + kept)
+            work += _called_on(method, {"self"})
+    return found
+
+
+def _begins(function: Any) -> int:
+    """The line where a function begins, with its decorators."""
+    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+
+
+#: methods of an object that Python calls for an expression on it
+_SPECIAL = {"len": "__len__", "bool": "__bool__", "iter": "__iter__"}
+
+
+def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
+    """The methods of an object, by its names, that a function calls, those of operators too."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and _path(node.value) in names:
+            yield node.attr
+        elif isinstance(node, ast.Call) and any(_path(one) in names for one in node.args):
+            yield _SPECIAL.get(getattr(node.func, "id", ""), "__iter__")
+        elif isinstance(node, ast.Subscript) and _path(node.value) in names:
+            yield "__getitem__"
+        elif isinstance(node, ast.For) and _path(node.iter) in names:
+            yield "__iter__"
+        elif isinstance(node, ast.comprehension) and _path(node.iter) in names:
+            yield "__iter__"
+        elif isinstance(node, (ast.If, ast.While, ast.IfExp)) and _path(node.test) in names:
+            yield from ("__bool__", "__len__")
+
+
 def _use_of(node: Any, parents: Any) -> str:
     parent = parents.get(node)
     if isinstance(parent, ast.Attribute):

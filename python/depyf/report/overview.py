@@ -250,6 +250,13 @@ class Node:
                 words.describe_small(reason, *beside)
             elif reason["row"] in words.SYMBOLIC:
                 self._look_beside(reason)
+            if reason["row"] == "growing list":
+                words.describe_methods(reason, self.place)
+            if reason["row"] in ("length", "other length") and self._has_texts(reason):
+                words.describe_texts(reason)
+            if self.is_resume and words.is_kept(reason):
+                if not reason["help"] or reason["row"].endswith("used as a constant"):
+                    words.describe_kept(reason, line)
             if reason["kind"] == "global state":
                 self._compare_states(reason)
             if words.in_library(self.place[0]) and words.is_handed_on(reason["name"]):
@@ -274,6 +281,13 @@ class Node:
             words.describe_beside(reason, other)
         elif any(one.get("reason") not in before for one in self.entry.get("breaks") or ()):
             words.describe_stop(reason)
+
+    def _has_texts(self, reason: words.Said) -> bool:
+        """Whether a list whose length changed holds texts, by which compile the guards tell."""
+        form = re.compile(re.escape(words.short(reason["name"])) + r"\[\d+\] == ['\"]")
+        entries = [self.entry, self._tried(reason["tried"]) or {}]
+        guards = [guard for entry in entries for guard in entry.get("guards") or ()]
+        return any(form.match(words.short(str(one.get("text") or ""))) for one in guards)
 
     def _tried(self, compile_id: str) -> Optional[Document]:
         """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""

@@ -428,6 +428,8 @@ _OBJ_ID = re.compile(
     r"^___check_obj_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<type>.*?)'>)?", re.DOTALL
 )
 _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
+#: how torch tells that what was a function is none
+_NO_FUNCTION = re.compile(r"^CodeGuardAccessor: Not a function on (?P<name>.+)\.__code__$")
 _HASATTR = re.compile(r"^(?P<not>not )?hasattr\((?P<name>.*), (?P<key>'\w+')\)$", re.DOTALL)
 #: how torch tells that a dict has another number of keys than that
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
@@ -736,6 +738,11 @@ def _describe(found: Said, guard: str) -> None:
         )
         _advise(found, "none")
         return
+    match = _NO_FUNCTION.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), before="function")
+        found["words"] = "`%s` was a function, is of another type" % found["name"]
+        return
     match = _HASATTR.match(guard)
     if match is not None:
         found.update(kind="value", name=match.group("name"))
@@ -841,6 +848,8 @@ def type_row(before: str, after: str) -> str:
 def describe_type(found: Said, after: str) -> None:
     """Says what a value of another type now is: torch tells it by the guards of the new entry."""
     found["after"] = after
+    if found["before"] == "function" and after == "NoneType":
+        _advise(found, "none")
     if found["row"] == "type":
         _advise(found, type_row(found["before"], after))
 
@@ -1037,6 +1046,44 @@ def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
         marks = []
     this = "this one" if len(marks) == 1 else "these"
     _advise(found, "size", marks=" and ".join(marks), this=this)
+
+
+def describe_methods(found: Said, place: Tuple[str, int]) -> None:
+    """Advises on a list that a method of an object makes grow, by what the methods do with it that
+    the compiled function calls.
+
+    Args:
+        found: the reason.
+        place: (file, line) of the compiled function.
+    """
+    used = uses.owner_uses(place, (found["file"], found["line"]), found["name"])
+    if "grows" in used and used != {"grows"}:
+        read = "growing list that is read" if "all" in used else "length of a list"
+        _advise(found, "end of a list" if used == {"grows", "length", "end"} else read)
+
+
+def is_kept(found: Said) -> bool:
+    """Whether a reason is about a value that a graph break handed on: one on the stack, or a local
+    that is no parameter of the function.
+    """
+    name, parameters = found["name"], found["parameters"]
+    kept = name.isidentifier() and parameters is not None and name not in parameters
+    return kept or bool(_KEPT.search(found["failed"]))
+
+
+def describe_kept(found: Said, line: int) -> None:
+    """Says what spares the recompile because of a value that a graph break handed on.
+
+    Args:
+        found: the reason.
+        line: of the break.
+    """
+    _advise(found, "kept value", at="line %d" % line)
+
+
+def describe_texts(found: Said) -> None:
+    """Says of a list of another length that it is one of texts, which no tensor holds."""
+    _advise(found, "texts in a list")
 
 
 def describe_small(found: Said, name: str, index: int, before: str) -> None:
