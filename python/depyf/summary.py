@@ -275,23 +275,22 @@ def summary(
             number["seconds"],
             ", %d of them failed" % number["failures"] if number["failures"] else "",
         ),
-        "       %s, %s; torch's caches of compiled graphs: %s, %s"
+        "       %s, %s%s"
         % (
             graph_breaks(number["breaks"], number["break_lines"]),
             _many(number["recompiles"], "recompile"),
-            _many(number["hits"], "hit"),
-            _many(number["misses"], "miss").replace("misss", "misses"),
+            _cached(number["hits"], number["misses"]),
         ),
     ]
     if number["code"]:  # a log of TORCH_TRACE has none
         code = _many(number["code"], "decompiled code object")
         lines.append(
-            "       %d of %s proven equal to torch's, %d replaced by it%s"
+            "       %d of %s proven equal to torch's; torch runs %d of them%s"
             % (
                 number["proven"],
                 code,
                 number["replaced"],
-                ", %d by another block of the program" % number["inner"] if number["inner"] else "",
+                ", %d of another block of the program" % number["inner"] if number["inner"] else "",
             )
         )
     from depyf.report import overview
@@ -329,6 +328,16 @@ def summary(
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)
+
+
+def _cached(hits: int, misses: int) -> str:
+    if not hits and not misses:  # the backend asks no cache
+        return ""
+    return "; torch's caches of compiled graphs: %s, %d miss%s" % (
+        _many(hits, "hit"),
+        misses,
+        "" if misses == 1 else "es",
+    )
 
 
 def _plain(text: str) -> str:

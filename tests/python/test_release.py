@@ -246,6 +246,48 @@ def test_a_wheel_is_all_that_a_machine_without_a_compiler_needs(wheel, which, tm
     assert done.returncode == 2 and "pip install torch" in done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are a shell's")
+def test_readmes_way_from_a_wheel_to_the_report(wheel, tmp_path):
+    torch = pytest.importorskip("torch")
+    text = read("README.md")
+    program = re.search(r"`toy\.py`, has .*?```python\n(.*?)```", text, re.DOTALL)[1]
+    commands = re.search(r"\*\*From a wheel\.\*\*.*?```sh\n(.*?)```", text, re.DOTALL)[1]
+    (tmp_path / "toy.py").write_text(program)
+    shutil.copy(str(wheel), str(tmp_path))
+    path = [os.path.dirname(sys.executable), os.environ["PATH"]]
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    env.update(PATH=os.pathsep.join(path), TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "cache"))
+    for command in commands.splitlines():
+        if command == "env/bin/pip install --no-compile torch numpy":
+            (packages,) = tmp_path.glob("env/lib/python*/site-packages")
+            found = os.path.dirname(os.path.dirname(torch.__file__))
+            (packages / "zz_torch.pth").write_text(found + "\n")
+            continue
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=str(tmp_path),
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            universal_newlines=True,
+        )
+        assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == "depyf: depyf_dump/index.html"
+    page = (tmp_path / "depyf_dump" / "index.html").read_text(encoding="utf-8")
+    assert "toy_example" in page and "Which way the branch goes" in page
+
+
+def test_readme_names_the_files_that_a_release_makes():
+    text = read("README.md")
+    release = read("scripts", "release")
+    for tag in re.findall(r"`depyf-…-(\w+?_)….whl`", text):
+        assert re.search(r'"%s(x86_64|aarch64)' % tag, release), tag
+    assert '"depyf-%s-linux-x86_64"' in release and "`depyf-VERSION-linux-x86_64`" in text
+    assert text.count("….whl`") == 2
+
+
 def test_the_version_stands_in_one_place():
     """Recipes that cannot read CMakeLists.txt say the same."""
     recipe = read("packaging", "conda-forge", "recipe.yaml")

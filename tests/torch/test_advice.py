@@ -639,7 +639,7 @@ def test_code_that_an_inner_block_replaced_is_counted_as_such():
     one["replaced_by"] = "the block that writes to /tmp/inner"
     document = {"functions": [], "unattributed": [one]}
     told = summary.summary(document)
-    assert "0 replaced by it, 1 by another block of the program" in told
+    assert "torch runs 0 of them, 1 of another block of the program" in told
     assert "inner" not in summary.summary(dict(document, unattributed=[dict(one, replaced_by="")]))
 
 

@@ -334,7 +334,7 @@ def test_a_failed_compile_is_one_of_those_counted(start, tmp_path):
     )
     told = start("fails.py").stderr
     assert re.search(r"depyf: 1 compile of 1 function in \S+ s, 1 of them failed\n", told), told
-    assert "torch's caches of compiled graphs: 0 hits, 0 misses\n" in told
+    assert "       0 graph breaks, 0 recompiles\n" in told  # this backend asks no cache
 
 
 def test_help_names_all_subcommands(capfd):
