@@ -107,7 +107,8 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     run.add_argument(
         "--find-nonfinite",
         action="store_true",
-        help="run captured graphs operation by operation and name the first that made NaN or infinity",
+        help="run captured graphs operation by operation and name the first that made NaN or "
+        "infinity",
     )
     for name, what in (
         ("breaks", "graph breaks"),

@@ -189,6 +189,11 @@ class _Progress:
         self._thread.join(timeout=5)
         self._clear()
 
+    def imported(self) -> None:
+        """The program has torch now: the line that said so is gone before the program goes on."""
+        self.imports = False
+        self._clear()
+
     def _clear(self) -> None:
         if self._shown and self._terminal:
             self._stream.write("\r\033[K")
@@ -349,7 +354,7 @@ def run(options: Any) -> int:
             if follower is not None:
                 follower.open_block()
             return
-        progress.imports = False
+        progress.imported()
         try:
             progress.run = opened.enter_context(block)
             progress.run.program = arguments[0]

@@ -365,7 +365,8 @@ def test_a_long_import_of_torch_is_told_on_a_terminal(stream, monkeypatch):
             time.sleep(0.05)
             if stream.getvalue():
                 break
-        progress.imports = False
+        progress.imported()
+        assert stream.getvalue().endswith("\r\033[K") == terminal  # at once
     assert ("depyf: Python imports PyTorch, " in stream.getvalue()) == terminal
     assert stream.getvalue().endswith("\r\033[K") == terminal
 
