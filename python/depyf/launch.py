@@ -406,7 +406,9 @@ def run(options: Any) -> int:
             _finish(progress.run, options, found, finder, output, err, exceeded)
             if progress.profile is not None and progress.profile.found is not None:
                 err.write("%s\n" % progress.profile.found)
-            err.write("".join("depyf run: %s\n" % text for text in exceeded))
+            told = ["depyf run: " + text for text in exceeded]
+            told += filter(None, [summary.numbers_explained("\n".join(told))])
+            err.write("".join(text + "\n" for text in told))
         if workers is not None and os.getpid() == process:
             workers.cleanup()
         if exceeded:
