@@ -239,6 +239,9 @@ def test_find_nonfinite(start, tmp_path):
         assert "nothing was looked at" in done.stderr and "set_stance" in done.stderr
         return
     assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
+    # the input, what log makes, and what the product is
+    head = "depyf: ran 1 captured graph operation by operation, and looked at 3 values\n"
+    assert head in done.stderr
 
 
 def test_another_backend_than_the_programs(start, tmp_path):

@@ -182,11 +182,11 @@ class NonfiniteReport:
         return str(self)
 
     def __str__(self) -> str:
-        head = "depyf: ran %d operation%s of %d captured graph%s one by one" % (
-            self.nodes,
-            "" if self.nodes == 1 else "s",
+        head = "depyf: ran %d captured graph%s operation by operation, and looked at %d value%s" % (
             self.graphs,
             "" if self.graphs == 1 else "s",
+            self.nodes,
+            "" if self.nodes == 1 else "s",
         )
         if not self.graphs:
             head = "depyf: no graph was captured, so nothing was looked at"
