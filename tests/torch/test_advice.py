@@ -895,3 +895,36 @@ result = [f(torch.ones(3), lambda x: x * 2), f(torch.ones(3), None)]
     found = [one for node in run(text, "no function")[1] for one in node.reasons]
     assert [one["words"] for one in found] == ["`hook` was a function, is None"]
     assert found[0]["row"] == "none"
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_number_that_a_text_is_made_of_to_find_a_module_is_needed_by_python():
+    text = """
+experts = torch.nn.ModuleDict({"0": torch.nn.Linear(2, 2), "1": torch.nn.Linear(2, 2)})
+
+@torch.compile(backend="eager")
+def f(x):
+    which = x.argmax().item()
+    return experts[str(which)](x)
+
+result = f(torch.ones(2)).detach()
+"""
+    found = met(run(text, "expert")[1], "item that decides")
+    assert "needs it at line 7" in found[0]["why"]
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_advice_names_no_value_on_the_stack():
+    text = """
+@torch.compile(backend="eager")
+def f(scores, names):
+    y = scores * 2
+    order = sorted(range(len(names)), key=lambda i: float(y[i]))
+    return [names[i] for i in order], y * 2
+
+result = [f(torch.tensor(s), ["a", "b"])[1] for s in ([1.0, 3.0], [3.0, 1.0])]
+"""
+    nodes = run(text, "order")[1]
+    found = [one for node in nodes if node.is_resume for one in node.reasons]
+    assert found and all(one["row"] == "kept value" for one in found)
+    assert not any("___stack" in help for one in found for help in one["help"])

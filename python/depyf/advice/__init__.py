@@ -28,6 +28,7 @@ WITHOUT_HINTS = NORMAL + (
     "item that is printed",
     "item as an index",
     "distinct values that decide",
+    "bool of a size",
     "drawn by Python",
     "clock",
 )

@@ -490,6 +490,25 @@ def f(x, step):
 
 result = [f(torch.ones(2, 2), step) for step in range(3)]
 """
+_ANY = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x * 2
+    if any(row.sum() > 5 for row in y):
+        return y - 1
+    return y
+
+result = [f(torch.ones(2, 3)), f(torch.ones(2, 3) * 0.5)]
+"""
+_CAUSAL = """
+from torch.nn.functional import scaled_dot_product_attention
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return scaled_dot_product_attention(x, x, x, is_causal=x.shape[1] > 1) * 2
+
+result = [f(torch.ones(1, size, 4)) for size in (3, 4)]
+"""
 _ASSERTED = """
 @torch.compile(backend="eager")
 def f(x):
@@ -662,6 +681,45 @@ assert not bad, "a logarithm of a negative number"
         ids=("GB0170",),
         reason=r"^(generic_jump|Data-dependent branching)",
         where=r"\n> assert\b",
+    ),
+    row(
+        "any or all",
+        "any() and all() of Python ask for the value of one tensor after another, which is known "
+        "only when the graph has run.",
+        [
+            helps(
+                "Ask for all of them at once, as a tensor: (y.sum(1) > 5).any(), or "
+                "torch.stack(LIST).any() of a list of them, and let torch.where decide on that.",
+                _ANY,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x * 2
+    return torch.where((y.sum(1) > 5).any(), y - 1, y)
+
+result = [f(torch.ones(2, 3)), f(torch.ones(2, 3) * 0.5)]
+""",
+            ),
+            helps(
+                "Where a side is more than a value: return the tensor of bools, and decide "
+                "outside of the compiled function.",
+                _ANY,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x * 2
+    return y, (y.sum(1) > 5).any()
+
+result = []
+for x in (torch.ones(2, 3), torch.ones(2, 3) * 0.5):
+    y, large = f(x)
+    result.append(y - 1 if large else y)
+""",
+            ),
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"polyfills[/\\](builtins|__init__)\.py:\d+\n> (if|elif) (not )?elem\b",
     ),
     row(
         "branch",
@@ -1866,6 +1924,22 @@ with lock:
         ],
         ids=("GB0142", "GB0066"),
         reason=r"context manager|GenericContextWrappingVariable",
+    ),
+    row(
+        "bool of a size",
+        "An operator wants True or False, and is given a comparison of a size that may be any, "
+        "which torch has not decided yet.",
+        [
+            helps(
+                "Decide it: is_causal=True if x.shape[1] > 1 else False, with a compile for each. "
+                "In eager mode this is no error.",
+                _CAUSAL,
+                _CAUSAL.replace("x.shape[1] > 1", "True if x.shape[1] > 1 else False"),
+            )
+        ],
+        ids=("GB0112",),
+        reason=r"^TypeError when making fake tensor call",
+        where=r"must be bool, not SymBool|\n> .*\bis_causal\s*=[^,)]*[<>=!]",
     ),
     row(
         "no fake kernel",

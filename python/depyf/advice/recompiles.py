@@ -550,6 +550,18 @@ def f(x):
 
 result = [f(torch.ones(3) * scale) for scale in (1, 2, 3)]
 """
+_MASKS = """
+masks = {}
+
+@torch.compile(backend="eager")
+def f(x):
+    size = x.shape[0]
+    if size not in masks:
+        masks[size] = torch.ones(size, size).tril()
+    return masks[size] @ x
+
+result = [f(torch.ones(size, 2)) for size in (3, 4, 5)]
+"""
 _TIMES = """
 @torch.compile(backend="eager")
 def f(x, count):
@@ -673,6 +685,26 @@ def f(x):
     return total
 
 result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+""",
+            ),
+            helps(
+                "Where it is a key of a dict or an element of a set (masks by size, sizes that "
+                "were seen), look it up before the call, and pass what is found to a function "
+                "compiled with dynamic=True.",
+                _MASKS,
+                """
+masks = {}
+
+def mask_of(size):
+    if size not in masks:
+        masks[size] = torch.ones(size, size).tril()
+    return masks[size]
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, mask):
+    return mask @ x
+
+result = [f(torch.ones(size, 2), mask_of(size)) for size in (3, 4, 5)]
 """,
             ),
         ],

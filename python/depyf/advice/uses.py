@@ -413,7 +413,18 @@ def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         plain = plain or isinstance(node.test, ast.Compare) and len(node.test.ops) == 1
         if plain and (node.msg is None or isinstance(node.msg, ast.Constant)):
             return
+    if isinstance(node, ast.Subscript):
+        yield from _texts_of(node.slice)
     yield from _python_needs(tree, node)
+
+
+def _texts_of(index: Any) -> Iterator[Any]:
+    """What an index makes a text of, to find an element by it."""
+    for one in ast.walk(index):
+        if isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("str", "repr"):
+            yield from one.args
+        elif isinstance(one, ast.FormattedValue):
+            yield one.value
 
 
 def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

@@ -255,7 +255,7 @@ class Node:
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
                 words.describe_texts(reason)
             if self.is_resume and words.is_kept(reason):
-                if not reason["help"] or reason["row"].endswith("used as a constant"):
+                if not reason["help"] or "again for it alone" in reason["words"]:
                     words.describe_kept(reason, line)
             if reason["kind"] == "global state":
                 self._compare_states(reason)

@@ -829,7 +829,7 @@ def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
     """
     if parameters is not None and name.isidentifier() and name not in parameters:
         return False
-    return not is_handed_on(name)
+    return not is_handed_on(name) and not _KEPT.search(name)
 
 
 def is_handed_on(name: str) -> bool:
