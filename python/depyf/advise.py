@@ -81,12 +81,17 @@ def _found(document: Document) -> List[Change]:
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
         advice, patch = _first_patch(said, file, line, document)
-        told = (cause["cost"], cause["kind"], file, line, words, advice, patch)
+        saved = cause["cost"]
+        if cause["kind"] == "recompile" and _FROM_THE_SECOND in advice:
+            saved -= node.seconds  # the recompile for the second value stays
+        told = (saved, cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": tuple(node.place), "caller": caller}
         found.append(Change(*told, gave_up=stopped, also=(), **more))
     return sorted(found, key=_rank)
 
 
+#: a setting that makes a number symbolic from its second value on
+_FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
 #: other reasons that are named beside one
 _MOST_BESIDE = 2
 

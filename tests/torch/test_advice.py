@@ -928,3 +928,28 @@ result = [f(torch.tensor(s), ["a", "b"])[1] for s in ([1.0, 3.0], [3.0, 1.0])]
     found = [one for node in nodes if node.is_resume for one in node.reasons]
     assert found and all(one["row"] == "kept value" for one in found)
     assert not any("___stack" in help for one in found for help in one["help"])
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_setting_that_holds_from_the_second_value_on_does_not_save_the_first_recompile(tmp_path):
+    torch._dynamo.reset()
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x * self.calls
+
+    with depyf.prepare_debug(str(tmp_path)):
+        model = torch.compile(Model(), backend="eager")
+        for _ in range(4):
+            model(torch.ones(3))
+    document = summary.load(str(tmp_path))
+    (change,) = advise.changes(document)
+    assert "allow_unspec_int_on_nn_module" in change.advice
+    nodes = [node for node in overview.nodes_of([document]) if node.reasons]
+    assert len(nodes) == 3
+    assert change.seconds == pytest.approx(nodes[1].seconds + nodes[2].seconds)

@@ -29,6 +29,7 @@ WITHOUT_HINTS = NORMAL + (
     "item as an index",
     "distinct values that decide",
     "bool of a size",
+    "member of a tensor",
     "drawn by Python",
     "clock",
 )

@@ -509,6 +509,16 @@ def f(x):
 
 result = [f(torch.ones(1, size, 4)) for size in (3, 4)]
 """
+_MEMBER_OF = """
+@torch.compile(backend="eager")
+def f(x, stops):
+    y = x + 1
+    if x[0] in stops:
+        return y * 0
+    return y
+
+result = [f(torch.tensor([first, 3]), torch.tensor([1, 5])) for first in (1, 2)]
+"""
 _ASSERTED = """
 @torch.compile(backend="eager")
 def f(x):
@@ -988,8 +998,8 @@ for x in (torch.ones(3), torch.zeros(3)):
     ),
     row(
         "list of floats",
-        "A tensor of floats is turned into a list of Python numbers, so Python must wait for it. "
-        "torch's capture_scalar_outputs does not help: it is for integers alone.",
+        "A tensor of floats or bools is turned into a list of Python values, so Python must wait "
+        "for it. torch's capture_scalar_outputs does not help: it is for integers alone.",
         [
             helps(
                 "Keep the tensor, and take its elements by index.",
@@ -999,6 +1009,29 @@ for x in (torch.ones(3), torch.zeros(3)):
         ],
         ids=("GB0109",),
         reason=r"^Tensor\.tolist\(\) with non-integer",
+    ),
+    row(
+        "member of a tensor",
+        "`in` asks Python whether a tensor holds a value, so Python must wait for it. torch's "
+        "capture_scalar_outputs does not help: torch then stops where the answer decides.",
+        [
+            helps(
+                "Ask it as a tensor, (stops == x[0]).any() or torch.isin(x, stops), and let "
+                "torch.where decide on that.",
+                _MEMBER_OF,
+                """
+@torch.compile(backend="eager")
+def f(x, stops):
+    y = x + 1
+    return torch.where((stops == x[0]).any(), y * 0, y)
+
+result = [f(torch.tensor([first, 3]), torch.tensor([1, 5])) for first in (1, 2)]
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator",
+        where=r"\n> (?!.*(\.item\(|\bint\(|\bfloat\(|\bbool\(|\bfor\b)).*\bin\b",
     ),
     row(
         "item",

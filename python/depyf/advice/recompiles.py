@@ -1385,8 +1385,9 @@ for places in ("ab", "abc", "bcac"):
         "",
         [
             helps(
-                "The value comes from the part before the graph break at {at}: without that break "
-                "it is no input of a compile, and there is no such recompile.",
+                "The value comes from the part before the graph break at {at}. As a tensor, or "
+                "made in the graph without that break, it is no reason to recompile; passed in "
+                "from outside as a value of Python, it still is.",
                 _KEPT,
                 _KEPT.replace(".item()", ""),
             )
