@@ -959,3 +959,19 @@ model = torch.compile(Model(), backend="eager")
 for _ in range(4):
     model(torch.ones(3))
 """
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_kept_tensor_of_another_layout_is_not_advised_to_be_a_tensor():
+    text = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.T if x[0, 0] > 0 else x * 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+result = [f(torch.ones(3, 3) * sign) for sign in (1, -1)]
+"""
+    nodes = run(text, "layout")[1]
+    found = [one for node in nodes if node.is_resume for one in node.reasons]
+    assert all(one["row"] != "kept value" for one in found if one["kind"] != "value")

@@ -254,7 +254,7 @@ class Node:
                 words.describe_methods(reason, self.place)
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
                 words.describe_texts(reason)
-            if self.is_resume and words.is_kept(reason):
+            if self.is_resume and reason["kind"] == "value" and words.is_kept(reason):
                 if not reason["help"] or "again for it alone" in reason["words"]:
                     words.describe_kept(reason, line)
             if reason["kind"] == "global state":
