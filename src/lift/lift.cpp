@@ -32,7 +32,7 @@ constexpr std::size_t kHeldBudget = std::size_t{1} << 23;
   OP(LOAD_FROM_DICT_OR_GLOBALS) OP(STORE_FAST) OP(STORE_DEREF) OP(STORE_GLOBAL) OP(STORE_NAME) \
   OP(DELETE_FAST) OP(DELETE_DEREF) OP(DELETE_GLOBAL) OP(DELETE_NAME) OP(LOAD_ATTR) \
   OP(STORE_ATTR) OP(DELETE_ATTR) OP(LOAD_SUBSCR) OP(STORE_SUBSCR) OP(DELETE_SUBSCR) \
-  OP(LOAD_SLICE) OP(STORE_SLICE) OP(UNARY) OP(BINARY) OP(INPLACE) OP(IS) OP(CONTAINS) \
+  OP(LOAD_SLICE) OP(STORE_SLICE) OP(BINARY) OP(INPLACE) OP(IS) OP(CONTAINS) \
   OP(LIST_TO_TUPLE) OP(CONVERT) OP(BUILD_TEMPLATE) OP(GET_ITER) OP(GET_YIELD_FROM_ITER) \
   OP(GET_AITER) OP(GET_AWAITABLE) OP(YIELD_VALUE) OP(YIELD_FROM) OP(IMPORT_NAME) OP(IMPORT_STAR) \
   OP(PREP_RERAISE_STAR) OP(SETUP_ANNOTATIONS) OP(PRINT_EXPR)
@@ -91,7 +91,6 @@ class Lifter {
     }
     if (has_params_) remove_trivial_parameters(out_, ways_, order_);
     take_normal_forms(out_, ways_, to_normalise_, null_);
-    if (tests_bools_) leave_bools_to_tests(out_);
     if (has_conflicts_) drop_conflicts(out_, ways_, cfg);
     if (has_params_)
       compress_edges(out_);
@@ -116,7 +115,6 @@ class Lifter {
   bool pessimistic_ = false;
   bool keeps_held_ = false;
   bool has_params_ = false;
-  bool tests_bools_ = false;  // some operation calls bool() for a test: TO_BOOL, or COMPARE with it
   std::size_t results_ = 0, slots_ = 0;
   std::vector<ValueId> to_normalise_;
   std::vector<std::uint32_t>
@@ -251,11 +249,16 @@ class Lifter {
     ValueId id = add_value(ValueKind::Operation, op, arg, aux, operands);
     body_.push_back(id);
     rotated_ = false;
-    if (keeps_held_ && may_free(op)) {
-      if (out_.held.size() <= id.index) out_.held.resize(id.index + 1);
-      note_held(out_.held[id.index]);
-    }
+    if (keeps_held_) [[unlikely]]
+      note_held_at(id);
     return id;
+  }
+
+  /// Out of line, so that what emits an operation stays small.
+  [[gnu::noinline]] void note_held_at(ValueId id) {
+    if (!may_free(out_[id].op)) return;
+    if (out_.held.size() <= id.index) out_.held.resize(id.index + 1);
+    note_held(out_.held[id.index]);
   }
 
   void note_held(std::vector<ValueId>& list) {
@@ -348,7 +351,7 @@ class Lifter {
     aliased_.clear();
     made_ = 0;
     make_room(cfg_->instrs.size() + 8);
-    has_params_ = tests_bools_ = false;
+    has_params_ = false;
     to_normalise_.clear();
     headers_.clear();
     has_conflicts_ = false;
@@ -617,6 +620,22 @@ class Lifter {
     }
   }
 
+  /// A branch or `not` calls bool() by itself (3.13+): the TO_BOOL or COMPARE right before it,
+  /// whose value nothing else has, need not.
+  void leave_bool_to_test() {
+    if (body_.empty() || stack_.size() <= protected_depth_) return;
+    const ValueId tested = stack_.back();
+    if (body_.back() != tested || aliased_[tested.index]) return;
+    Value& value = out_[tested];
+    if (value.op == Op::TO_BOOL && value.aux == 0) {
+      stack_.back() = value.operands[0];
+      value.operands = {};
+      body_.pop_back();
+    } else if (value.op == Op::COMPARE) {
+      value.aux = 0;
+    }
+  }
+
   /// ≤ 3.10 has the type on top of the exception.
   ValueId exception_on_top() const {
     ValueId top = peek(1);
@@ -705,12 +724,14 @@ class Lifter {
         push_pair(emit(in.op, in.arg, in.aux, list), false);
         return false;
       }
+      case Op::UNARY:
+        if (in.arg == static_cast<std::uint32_t>(UnaryOp::Not)) leave_bool_to_test();
+        takes = 1;
+        break;
       case Op::TO_BOOL:
-        tests_bools_ = true;
         takes = 1;
         break;
       case Op::COMPARE:
-        tests_bools_ |= in.aux != 0;
         takes = 2;
         break;
       case Op::BUILD_TUPLE:
@@ -900,6 +921,7 @@ class Lifter {
       case Op::BRANCH_FALSE:
       case Op::BRANCH_TRUE: {
         control_must_be_last(last);
+        leave_bool_to_test();
         branch(pop(), in.op == Op::BRANCH_TRUE);
         return true;
       }

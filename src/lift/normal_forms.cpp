@@ -63,18 +63,6 @@ void compare_exception(const Lifted& lifted, Value& match) {
   match.operands[0] = ValueId(match.operands[0].index - 1);
 }
 
-void transparent_bool(Lifted& lifted, ValueId& tested, const std::vector<ValueId>& body,
-                      std::size_t at, const std::vector<std::uint32_t>& uses) {
-  if (at == 0 || body[at - 1] != tested || uses[tested.index] != 1) return;
-  Value& value = lifted[tested];
-  if (value.op == Op::TO_BOOL && value.aux == 0) {
-    tested = value.operands[0];
-    value.operands = {};
-  } else if (value.op == Op::COMPARE) {
-    value.aux = 0;
-  }
-}
-
 }  // namespace
 
 void take_normal_forms(Lifted& lifted, const Ways& ways, std::span<const ValueId> operations,
@@ -86,34 +74,6 @@ void take_normal_forms(Lifted& lifted, const Ways& ways, std::span<const ValueId
       compare_exception(lifted, value);
     else
       nulls.strip(value);
-  }
-}
-
-void leave_bools_to_tests(Lifted& lifted) {
-  std::vector<std::uint32_t> uses(lifted.values.size(), 0);
-  auto count = [&](ValueId id) {
-    if (id.valid() && id != kConflict) ++uses[id.index];
-  };
-  for (const LiftedBlock& block : lifted.blocks) {
-    for (ValueId id : block.body)
-      for (ValueId operand : lifted[id].operands) count(operand);
-    count(block.value);
-    for (ValueId id : block.raise_args) count(id);
-    for (const Edge& edge : block.edges)
-      for (ValueId id : edge.args) count(id);
-    for (ValueId id : block.handler_args) count(id);
-  }
-  for (LiftedBlock& block : lifted.blocks) {
-    if (block.term == TermKind::Branch)
-      transparent_bool(lifted, block.value, block.body, block.body.size(), uses);
-    for (std::size_t i = 0; i < block.body.size(); ++i) {
-      Value& value = lifted[block.body[i]];
-      if (value.op == Op::UNARY && value.arg == static_cast<std::uint32_t>(UnaryOp::Not))
-        transparent_bool(lifted, value.operands[0], block.body, i, uses);
-    }
-    std::erase_if(block.body, [&](ValueId id) {
-      return lifted[id].op == Op::TO_BOOL && lifted[id].operands.empty();
-    });
   }
 }
 

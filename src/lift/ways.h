@@ -77,9 +77,6 @@ void compress_edges(Lifted& lifted);
 void take_normal_forms(Lifted& lifted, const Ways& ways, std::span<const ValueId> operations,
                        ValueId null);
 
-/// bool() of what is tested anyway: the test calls it.
-void leave_bools_to_tests(Lifted& lifted);
-
 [[noreturn]] void throw_unusual(std::uint32_t offset, std::string_view op, const std::string& what);
 
 }  // namespace depyf
