@@ -453,31 +453,33 @@ void append_plain_string(std::string& out, std::string_view text, bool bytes) {
 
 namespace {
 
+/// Where the line after the one at `at` begins.
+std::size_t next_line(std::string_view text, std::size_t at) {
+  const std::size_t end = text.find('\n', at);
+  return end == std::string_view::npos ? text.size() : end + 1;
+}
+
 /// inspect.cleandoc as CPython 3.13's compiler does it (Python/compile.c, _PyCompile_CleanDoc),
 /// without the expansion of tabs: a docstring that came out of it holds none where it matters, and
 /// one with tabs is printed with escapes.
 std::string clean_docstring(std::string_view doc) {
-  std::size_t end = doc.size(), p = 0, margin = SIZE_MAX;
-  while (p < end && doc[p++] != '\n') {
-  }
-  while (p < end) {
-    std::size_t start = p;
-    while (p < end && doc[p] == ' ') ++p;
-    if (p < end && doc[p] != '\n') margin = std::min(margin, p - start);
-    while (p < end && doc[p++] != '\n') {
-    }
+  const auto after_spaces = [&](std::size_t at) {
+    return std::min(doc.find_first_not_of(' ', at), doc.size());
+  };
+  const std::size_t second = next_line(doc, 0);
+  std::size_t margin = SIZE_MAX;
+  for (std::size_t at = second; at < doc.size(); at = next_line(doc, at)) {
+    const std::size_t text = after_spaces(at);
+    if (text < doc.size() && doc[text] != '\n') margin = std::min(margin, text - at);
   }
   if (margin == SIZE_MAX) margin = 0;
-  p = 0;
-  while (p < end && doc[p] == ' ') ++p;
-  if (p == 0 && margin == 0) return std::string(doc);
-  std::string out;
-  while (p < end)
-    if ((out += doc[p], doc[p++]) == '\n') break;
-  while (p < end) {
-    for (std::size_t i = 0; i < margin && p < end && doc[p] == ' '; ++i) ++p;
-    while (p < end)
-      if ((out += doc[p], doc[p++]) == '\n') break;
+  const std::size_t first = after_spaces(0);
+  if (first == 0 && margin == 0) return std::string(doc);
+  std::string out(doc.substr(first, second - first));
+  for (std::size_t at = second; at < doc.size();) {
+    const std::size_t next = next_line(doc, at), text = std::min(after_spaces(at), at + margin);
+    out += doc.substr(text, next - text);
+    at = next;
   }
   return out;
 }
@@ -501,14 +503,14 @@ void append_docstring(std::string& out, std::string_view text, std::uint32_t ind
           : Quote::TripleDouble;
   std::string indented;
   if (stripped && text.find('\n') != std::string_view::npos) {
-    std::string margin(indent, ' ');
-    bool at_line_start = false;
-    for (char c : text) {
-      if (at_line_start && c != '\n') indented += margin;
-      indented += c;
-      at_line_start = c == '\n';
+    const std::string margin(indent, ' ');
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t next = next_line(text, at);
+      if (at > 0 && text[at] != '\n') indented += margin;
+      indented += text.substr(at, next - at);
+      at = next;
     }
-    if (at_line_start) indented += margin;
+    if (text.back() == '\n') indented += margin;
     if (clean_docstring(indented) == text) text = indented;
   }
   if (stripped && text.data() != indented.data() && clean_docstring(text) != text) {
