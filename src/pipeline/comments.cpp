@@ -96,7 +96,7 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
   while (!work.empty()) {
     const auto [code, definition] = work.back();
     work.pop_back();
-    if (code.index >= ast.bodies.size()) continue;
+    if (code.index >= ast.bodies.size() || !may_have[code.index]) continue;
     std::span<StmtId> body = definition ? ast[definition].body : ast.bodies[code.index].stmts;
     statements.clear();
     collect_statements(ast, body, statements);
@@ -106,7 +106,7 @@ void tell_own_names(Ast& ast, std::string_view temporaries, const DecompileOptio
           s.function < ast.functions.size())
         work.push_back({ast.functions[s.function].code, id});
     }
-    if (told[code.index] || !may_have[code.index] || is_dynamos(module, code, options)) continue;
+    if (told[code.index] || is_dynamos(module, code, options)) continue;
     told[code.index] = true;
     std::set<std::string> names;
     for (ExprId id : collect_expressions(ast, body))

@@ -48,33 +48,32 @@ bool FirstReadings::finish(CodeId code) {
 void FirstReadings::lift_one(One& one, CodeId code) {
   Module& module = *ast_.module;
   one.structured = false;
-  one.dynamo = is_dynamos(module, code, options_);
-  one.lifted = failure_of([&] {
-                 const InstrList list = decode(module, code);
-                 if (!one.dynamo && !list.instrs.empty() && has_junk(module, list))
-                   throw Error("junk");
-                 bool sound = false;
-                 Reading reading;
-                 reading.keep(kUnreached, !one.dynamo);
-                 one.values = lift_body(module, code, list, sound, reading);
-                 if (one.dynamo)
-                   simplify(one.values, module, simplify_options(one.dynamo, options_));
-               }).empty();
+  one.dynamo = dynamos_[code.index];
+  const std::string failure = failure_of([&] {
+    const InstrList list = decode(module, code);
+    if (!one.dynamo && !list.instrs.empty() && has_junk(module, list)) throw Error("junk");
+    bool sound = false;
+    Reading reading;
+    reading.keep(kUnreached, !one.dynamo);
+    one.values.emplace(lift_body(module, code, list, sound, reading));
+    if (one.dynamo) simplify(*one.values, module, simplify_options(one.dynamo, options_));
+  });
+  if (!failure.empty()) one.values.reset();
 }
 
 void FirstReadings::structure_one(One& one, CodeId code) {
-  if (!one.lifted) return;
+  if (!one.values) return;
   const std::size_t noted = ast_.diagnostics.size();
   Body& body = ast_.bodies[code.index];
   one.structured = failure_of([&] {
-                     structure(one.values, ast_, structure_options(one.dynamo, options_));
+                     structure(*one.values, ast_, structure_options(one.dynamo, options_));
                      check_nesting(ast_, code, kIndentation);
                    }).empty();
   one.notes.assign(
       std::make_move_iterator(ast_.diagnostics.begin() + static_cast<std::ptrdiff_t>(noted)),
       std::make_move_iterator(ast_.diagnostics.end()));
   ast_.diagnostics.resize(noted);
-  one.values = Lifted();
+  one.values.reset();
   if (one.structured) {
     body.end_expr = static_cast<std::uint32_t>(ast_.exprs.size());
     body.end_stmt = static_cast<std::uint32_t>(ast_.stmts.size());

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ast/ast.h"
@@ -14,7 +16,9 @@ namespace depyf {
 /// decompile_code(), and each is finished in its order, so that the text is the same.
 class FirstReadings {
  public:
-  FirstReadings(Ast& ast, const DecompileOptions& options) : ast_(ast), options_(options) {}
+  /// `dynamos`: is_dynamos(), by code object.
+  FirstReadings(Ast& ast, const DecompileOptions& options, std::span<const std::uint8_t> dynamos)
+      : ast_(ast), options_(options), dynamos_(dynamos) {}
 
   /// Reads code objects from `begin` on, and at most up to `end`; the first that it leaves.
   std::uint32_t read(std::uint32_t begin, std::uint32_t end);
@@ -24,8 +28,8 @@ class FirstReadings {
 
  private:
   struct One {
-    bool lifted = false, structured = false, dynamo = false;
-    Lifted values;
+    bool structured = false, dynamo = false;
+    std::optional<Lifted> values;  // until they are structured
     std::vector<Diagnostic> notes;
   };
 
@@ -36,6 +40,7 @@ class FirstReadings {
 
   Ast& ast_;
   const DecompileOptions& options_;
+  const std::span<const std::uint8_t> dynamos_;
   std::uint32_t begin_ = 0, count_ = 0;
   std::array<One, kMost> readings_;
 };

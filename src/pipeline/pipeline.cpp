@@ -152,7 +152,10 @@ class ModuleDecompiler {
     const bool plain_prefixes =
         options_.temp_prefix == given.temp_prefix && functions_ == Ast().function_prefix;
     given_names_ = plain_prefixes ? module.strings.size() : 0;
-    for (std::uint32_t id = 0; id < count_; ++id) bytes_ += module[CodeId(id)].code.size();
+    for (std::uint32_t id = 0; id < count_; ++id) {
+      bytes_ += module[CodeId(id)].code.size();
+      dynamos_.push_back(is_dynamos(module, CodeId(id), options_));
+    }
   }
 
   Decompiled run() {
@@ -168,7 +171,7 @@ class ModuleDecompiler {
     // A rung that was asked for, for all or for one, has no first reading.
     const bool together = options_.ladder < 5 && options_.fallbacks.empty() &&
                           std::none_of(flat_.begin(), flat_.end(), [](bool f) { return f; });
-    FirstReadings first(ast_, options_);
+    FirstReadings first(ast_, options_, dynamos_);
     for (std::uint32_t id = 0, next = 0; id < count_; ++id) {
       if (together && id == next) next = first.read(id, count_);
       straightened_[id] = !(together && first.finish(CodeId(id))) && make_body(CodeId(id));
@@ -223,7 +226,7 @@ class ModuleDecompiler {
   /// nothing else helps those around it, goes down the ladder.
   void settle_scopes() {
     constexpr int kRounds = 16, kLastRounds = 4;
-    if (is_dynamos(module_, module_.root, options_)) return;
+    if (dynamos_[module_.root.index]) return;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<ScopeMismatch> found = compare_scopes(ast_, scopes());
       if (found.empty()) return;
@@ -257,7 +260,7 @@ class ModuleDecompiler {
   Decompiled print() {
     Decompiled result;
     for (std::uint32_t id = 0; id < count_; ++id)
-      if (is_dynamos(module_, CodeId(id), options_)) name_values_of(ast_, CodeId(id), options_);
+      if (dynamos_[id]) name_values_of(ast_, CodeId(id), options_);
     for (const ReadableName& name : ast_.readable)
       result.readable.push_back(
           {std::string(module_[name.given]), std::string(module_[name.real]), name.global});
@@ -305,8 +308,9 @@ class ModuleDecompiler {
   DecompileOptions plain_, rebuilding_;
   const std::string functions_;  // the prefix of functions that are made
   const std::uint32_t count_;
-  std::size_t given_names_ = 0;  // so many of the module's strings are no names that are made
-  std::size_t bytes_ = 0;        // of bytecode
+  std::size_t given_names_ = 0;        // so many of the module's strings are no names that are made
+  std::size_t bytes_ = 0;              // of bytecode
+  std::vector<std::uint8_t> dynamos_;  // by code object, is_dynamos()
   std::vector<std::uint8_t> straightened_;
   std::vector<std::uint8_t> flat_;  // definitions that nest too deep
   Ast ast_;

@@ -1,5 +1,7 @@
 #include "pipeline/reading.h"
 
+#include <optional>
+
 #include "flow/cfg.h"
 #include "flow/straighten.h"
 
@@ -23,17 +25,19 @@ InstrList straightened_list(Module& module, InstrList list) {
 Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound,
                  Reading& reading) {
   sound = false;
-  Cfg cfg = build_cfg(module, code, reading.straightened ? straightened_list(module, list) : list,
-                      reading.has(kUnreached));
+  std::optional<InstrList> straightened;
+  if (reading.straightened) straightened = straightened_list(module, list);
+  Cfg cfg = build_cfg(module, code, straightened ? *straightened : list, reading.has(kUnreached));
   if (reading.straightened) forget_layout(cfg);
   reading.keep(kUnreached, cfg.unreached);
-  Lifted lifted;
-  try {
-    lifted = lift(module, code, cfg);
-  } catch (const UnusualCode&) {
-    sound = true;
-    throw;
-  }
+  Lifted lifted = [&] {
+    try {
+      return lift(module, code, cfg);
+    } catch (const UnusualCode&) {
+      sound = true;
+      throw;
+    }
+  }();
   sound = true;
   if (!reading.has(kElses)) lifted.elses.clear();
   reading.keep(kElses, !lifted.elses.empty());

@@ -41,6 +41,7 @@ struct Uses {
   FlatMap<std::uint32_t>* into = &by_name;
   std::vector<StrId> walruses{};  // what those in comprehensions of a class or module bind
   bool comprehensions = false, yields = false;
+  const bool plain_globals = loads_plain_globals();
 
   void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
   std::uint32_t of(StrId name) const {
@@ -52,8 +53,13 @@ struct Uses {
     const std::uint32_t* use = beside_comprehensions.at(name.index);
     return use ? *use : 0;
   }
+  /// Most names of a module, and most globals of a function, say nothing of a declaration.
   void add_name(const Expr& e, bool stored) {
-    add(e.a, use_of(static_cast<NameScope>(e.op), stored));
+    const auto scope = static_cast<NameScope>(e.op);
+    if (scope == NameScope::Name ? r.role == Role::Module
+                                 : scope == NameScope::Global && !stored && plain_globals)
+      return;
+    add(e.a, use_of(scope, stored));
   }
   /// Each name that a target binds, in order.
   template <class Visit>
@@ -145,6 +151,20 @@ struct Uses {
     }
   }
 
+  bool in_function() const {
+    for (CodeId at = r.object.parent; at; at = r.module[at].parent)
+      if (r.module[at].flags & kOptimized) return true;
+    return false;
+  }
+
+  /// Is a global that is loaded nothing else, whatever is around? `super` beside `__class__`, which
+  /// is free, tells of that.
+  bool loads_plain_globals() const {
+    if (r.role == Role::Module || r.role == Role::Class || in_function()) return false;
+    return std::none_of(r.object.slots.begin(), r.object.slots.end(),
+                        [](const Slot& slot) { return slot.kind & kFree; });
+  }
+
   void collect() {
     StmtIds statements;
     collect_statements(r.ast, r.body, statements);
@@ -215,8 +235,7 @@ struct Uses {
     if (r.role != Role::Function || (r.look().exprs & telling) != 0 ||
         (r.object.flags & (kGenerator | kAsyncGenerator)))
       return true;
-    for (CodeId at = r.object.parent; at; at = r.module[at].parent)
-      if (r.module[at].flags & kOptimized) return true;
+    if (in_function()) return true;
     const std::uint64_t parameters = r.object.parameter_count();
     for (std::size_t i = 0; i < r.object.slots.size(); ++i) {
       const Slot& slot = r.object.slots[i];

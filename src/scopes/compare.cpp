@@ -133,10 +133,6 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
     last = scope.code;
     const bool by_itself = bare && !scope.inlined;
     for (const auto& [name, symbol] : scope.symbols.entries()) {
-      const std::string_view text = module[StrId(name)];
-      if (text.starts_with('.') ||
-          (text.starts_with('_') && (text == "__class__" || text == "__classdict__")))
-        continue;
       const auto access = [&]() -> std::uint8_t {
         const std::uint8_t* found = accesses.at(name);
         return found ? *found : 0;
@@ -153,6 +149,8 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
         wrong = mismatch(scope, symbol, access(), by_itself);
       }
       if (!wrong) continue;
+      const std::string_view text = module[StrId(name)];
+      if (text.starts_with('.') || text == "__class__" || text == "__classdict__") continue;
       report(std::string(text) + " " + wrong);
       break;
     }

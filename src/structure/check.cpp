@@ -178,6 +178,7 @@ void check_effects(StructureGraph& s) {
     for (ExprId id : ids) {
       if (!id) continue;
       const Expr& e = exprs[id.index];
+      if (e.kind == ExprKind::Name || e.kind == ExprKind::Constant) continue;
       find(e.origin);
       if (!e.kids.empty())
         inner.push_back(e.kids);
