@@ -1,10 +1,11 @@
 """Writing a file so that a reader never sees half of it, and reading files that others wrote."""
 
 import errno
+import io
 import json
 import os
 import stat
-from typing import Any, BinaryIO, Iterator
+from typing import Any, BinaryIO, Callable, Iterator
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
@@ -19,10 +20,15 @@ for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"
 MANIFEST_LIMIT, FILE_LIMIT = 1 << 30, 1 << 26
 
 
+def _opener(how: int) -> Callable[[Any, int], int]:
+    """Opens a file as `how` says; `io.open` then lets no descriptor stay where it fails, and
+    `os.fdopen` would look up what a program may have put in its place."""
+    return lambda path, _: os.open(path, how, 0o666)
+
+
 def _open_ordinary(path: Any) -> BinaryIO:
-    descriptor = os.open(path, _HOW_TO_READ)
-    stream = os.fdopen(descriptor, "rb")
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    stream = io.open(path, "rb", opener=_opener(_HOW_TO_READ))
+    if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(errno.EINVAL, "it is no ordinary file", path)
     return stream
@@ -65,6 +71,18 @@ def parse_json(text: str) -> Any:
         raise ValueError("it is nested too deeply")
 
 
+def _beside(path: Any) -> str:
+    """A name in the folder of `path` that cannot be guessed."""
+    return os.path.join(os.path.dirname(path), ".depyf-%s.tmp" % os.urandom(8).hex())
+
+
+def require_writable(folder: str) -> None:
+    """Raises OSError where no file can be made in the folder."""
+    path = _beside(os.path.join(folder, ""))
+    os.close(os.open(path, _HOW, 0o666))
+    os.unlink(path)
+
+
 def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     """Writes a text as UTF-8 beside `path`, then renames it; what stood there is replaced.
 
@@ -75,10 +93,12 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     Raises OSError where it cannot be written, and UnicodeError where `errors` asks for that. No
     half of a file stays.
     """
-    temporary = os.path.join(os.path.dirname(path), ".depyf-%s.tmp" % os.urandom(8).hex())
-    descriptor = os.open(temporary, _HOW, 0o666)
+    temporary = _beside(path)
+    opener = _opener(_HOW)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors=errors, newline="\n") as stream:
+        with io.open(
+            temporary, "w", encoding="utf-8", errors=errors, newline="\n", opener=opener
+        ) as stream:
             stream.write(text)
         os.replace(temporary, path)
     except BaseException:  # an interrupt is the user's, and leaves no half of a file
@@ -96,9 +116,8 @@ def overwrite_text(path: Any, text: str) -> None:
     Raises OSError where it cannot be written, or the file is shorter.
     """
     data = text.encode("utf-8", "backslashreplace")
-    descriptor = os.open(path, _HOW & ~(os.O_EXCL | os.O_CREAT))
-    with os.fdopen(descriptor, "wb") as stream:
-        size = os.fstat(descriptor).st_size
+    with io.open(path, "wb", opener=_opener(_HOW & ~(os.O_EXCL | os.O_CREAT))) as stream:
+        size = os.fstat(stream.fileno()).st_size
         if size < len(data):
             raise OSError(errno.ENOSPC, "it has no room for the text", path)
         stream.write(data.ljust(size))
@@ -109,6 +128,5 @@ def append_text(path: Any, text: str) -> None:
 
     Raises OSError where it cannot be written; a part of the text may then stand there.
     """
-    descriptor = os.open(path, _HOW_TO_APPEND, 0o666)
-    with os.fdopen(descriptor, "wb") as stream:
+    with io.open(path, "wb", opener=_opener(_HOW_TO_APPEND)) as stream:
         stream.write(text.encode("utf-8", "backslashreplace"))

@@ -457,12 +457,12 @@ def _own_folder(name: str, program: str, force: bool, stream: TextIO) -> str:
 
 def _cannot_write(folder: str) -> str:
     """Why a folder, which is made where it is missing, cannot be written; "" where it can."""
-    import tempfile
+    from depyf.files import require_writable
 
     try:
         os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(prefix=".depyf-", dir=folder):
-            return ""
+        require_writable(folder)
+        return ""
     except OSError as error:
         return error.strerror or str(error)
 

@@ -222,6 +222,44 @@ def test_a_temporary_that_nothing_reads_counts_on_both_sides(one, other):
     assert _core.compare(a, b, dynamo=True, lifetimes=True)[0] == "unproven"
 
 
+def saved_before(make, log):
+    tmp_1, make = make, log("b")  # noqa: F841
+    log(make)
+    return log(2)
+
+
+def saved_behind(make, log):
+    make, tmp_1 = log("b"), make  # noqa: F841
+    log(make)
+    return log(2)
+
+
+def saved_twice(make, log):
+    tmp_1 = make
+    make = log("b")
+    tmp_2 = make  # noqa: F841
+    log(make)
+    return log(2)
+
+
+def not_saved(make, log):
+    make = log("b")
+    log(make)
+    return log(2)
+
+
+@pytest.mark.parametrize("saved", [saved_before, saved_behind, saved_twice])
+def test_a_copy_of_what_a_parameter_had_before_is_not_kept_by_it(saved):
+    from depyf import _core
+
+    a, b = saved.__code__, not_saved.__code__.replace(co_name=saved.__name__)
+    if hasattr(b, "co_qualname"):
+        b = b.replace(co_qualname=a.co_qualname)
+    for pair in ((a, b), (b, a)):
+        verdict, detail = _core.compare(*pair, dynamo=True, lifetimes=True)
+        assert verdict == "unproven" and "keeps a value" in detail, detail
+
+
 def one_after_the_other(make, log):
     make("a")
     return log(2)

@@ -1,6 +1,7 @@
 """prepare_debug and capture as blocks: nesting, threads, failures, names, folders, and what they leave behind."""
 
 import gc
+import io
 import json
 import logging
 import os
@@ -149,24 +150,37 @@ def test_a_folder_that_cannot_be_made_is_one_warning(tmp_path):
 
 
 def test_a_disk_that_fills_is_one_warning_and_rows(tmp_path, monkeypatch):
-    from depyf.torch import dump
+    from depyf import files
 
-    real = os.fdopen
+    real = open
 
-    def full(descriptor, *arguments, **keywords):
-        stream = real(descriptor, *arguments, **keywords)
-        stream.close()
+    def full(path, *arguments, **keywords):
+        real(path, *arguments, **keywords).close()
         raise OSError(28, "No space left on device")
 
     with pytest.warns(DepyfWarning) as caught:
         with depyf.prepare_debug(str(tmp_path / "dump")) as run:
-            monkeypatch.setattr(dump.os, "fdopen", full)
+            monkeypatch.setattr(files.io, "open", full)
             result = compiled(double)(torch.ones(3))
         monkeypatch.undo()
     assert torch.equal(result, torch.full((3,), 2.0))
     assert len([one for one in caught if "No space left" in str(one.message)]) == 1
     assert [problem for problem in run.problems if "No space left" in problem.message]
     assert not [name for name in os.listdir(str(tmp_path / "dump")) if name.startswith(".depyf-")]
+
+
+def test_a_program_s_own_io_open_is_not_called(tmp_path, monkeypatch):
+    def forbidden(*arguments, **keywords):
+        raise PermissionError("no file is opened here")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DepyfWarning)
+        monkeypatch.setattr(io, "open", forbidden)
+        with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+            compiled(double)(torch.ones(3))
+        monkeypatch.undo()
+    assert not run.problems
+    assert (tmp_path / "dump" / "index.html").stat().st_size > 1000
 
 
 @pytest.mark.parametrize(

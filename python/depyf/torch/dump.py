@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import tempfile
 import threading
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
@@ -23,6 +22,7 @@ from depyf.files import (
     overwrite_text,
     parse_json,
     read_text,
+    require_writable,
     write_atomically,
 )
 from depyf.model import (
@@ -357,8 +357,7 @@ class DumpWriter:
         belongs to the same run and stays.
         """
         os.makedirs(self.folder, exist_ok=True)
-        with tempfile.TemporaryFile(prefix=".depyf-", dir=self.folder):
-            pass
+        require_writable(self.folder)
         # two workers that start together must not both find the folder empty
         with _used_lock, _locked(self.folder):
             shared = _shared(self.folder)
