@@ -1,5 +1,7 @@
 """Runs made by hand: many compiles, where what is the same is said and drawn once; ranks with collectives."""
 
+import time
+
 import pytest
 
 from depyf.report import document, flow, overview, page
@@ -387,3 +389,14 @@ def test_a_recompile_names_the_line_whose_code_it_shows(tmp_path):
     head = text.split('class="where" href="#compile/1/1/why"')[1].split("</div>")[0]
     assert "embedding" not in head and "b.py:29" in head
     assert "sparse.py:189: <code>return F.embedding(</code>" in text
+
+
+def test_four_times_the_resumed_functions_take_about_four_times_as_long():
+    def seconds(count):
+        run = of_functions(count)
+        begin = time.thread_time()
+        overview.nodes_of([run])
+        return time.thread_time() - begin
+
+    few = max(min(seconds(400) for _ in range(3)), 0.005)
+    assert min(seconds(1600) for _ in range(3)) < 9 * few

@@ -200,8 +200,8 @@ class Node:
         self.stack: List[str] = [str(frame) for frame in entry.get("user_stack") or ()]
         # what its calls took, for each profile: see `runtime.profiles_of`
         self.runtime: List[Any] = []
-        self.seconds = seconds(entry)
         self.phases = phases(entry)
+        self.seconds = sum(self.phases.values())
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
         failure = str(entry.get("failure") or "")
@@ -223,9 +223,9 @@ class Node:
         for graph_break, told in zip(entry.get("breaks") or (), self.breaks):
             if told in fatal:
                 self._say_where_it_is_uncut(graph_break)
-        self.reasons = self._reasons(
-            _parameters(run, function) if function and self.is_resume else None
-        )
+        # looked for in the whole run, and only reasons ask for them
+        resumed = function if self.is_resume and entry.get("reasons") else None
+        self.reasons = self._reasons(_parameters(run, resumed) if resumed else None)
 
     def _reasons(self, parameters: Optional[Sequence[str]]) -> List[words.Said]:
         """What the reasons of this compile say, the cause first."""
