@@ -111,7 +111,8 @@ class Decoder {
       ++unit;
       next_ = unit + info.caches;
       if (next_ > count) fail("its inline cache goes beyond the end of the code");
-      if (keywords_ && info.action != Action::Drop && info.action != Action::Call)
+      if (keywords_ && info.action != Action::Drop && info.action != Action::Nop &&
+          info.action != Action::Call)
         fail("KW_NAMES stands before it, and a CALL must follow that");
       translate(info, opcode, operand);
       unit = next_;
@@ -234,6 +235,9 @@ class Decoder {
         become(Op::UNKNOWN, opcode, operand);
         break;
       case Action::Drop:
+        return;
+      case Action::Nop:
+        if (is_jump_width(columns_)) out_.behind_jumps.push_back(2 * next_);
         return;
       case Action::Fixed:
         fold_needed_ |= op == Op::END_FOR;

@@ -31,6 +31,9 @@ struct ExceptionRow {
 struct InstrList {
   std::vector<Instr> instrs;
   std::vector<ExceptionRow> rows;  // 3.11+; empty before, where SETUP_* mark regions
+  /// 3.11+: offsets after a NOP that is as wide as `break` or `continue`, and so may be one that
+  /// leads to what follows it. In order.
+  std::vector<std::uint32_t> behind_jumps;
 };
 
 /// Decodes `code` (EXTENDED_ARG, CACHE, NOP-like prologue gone; super-instructions split; SEND

@@ -2,6 +2,8 @@
 // Line numbers of a code object, in the three encodings of CPython 3.7 … 3.15.
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <string_view>
 
 #include "pyc/code_object.h"
 
@@ -77,5 +79,15 @@ class LineCursor {
   std::int32_t last_ = 0;  // for units after the table
   std::uint32_t columns_ = 0;
 };
+
+/// Is this the place (LineCursor::columns()) of one of the words?
+inline bool has_width_of(std::uint32_t columns, std::initializer_list<std::string_view> words) {
+  const std::uint32_t width = (columns & 0xFFFF) - (columns >> 16);
+  return columns != 0 && std::any_of(words.begin(), words.end(),
+                                     [&](std::string_view word) { return width == word.size(); });
+}
+inline bool is_jump_width(std::uint32_t columns) {
+  return has_width_of(columns, {"break", "continue"});
+}
 
 }  // namespace depyf

@@ -341,6 +341,7 @@ Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unr
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list, unreached);
   cfg.traits = traits_of(version);
+  cfg.behind_jumps = list.behind_jumps;
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;
   if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);

@@ -100,8 +100,9 @@ struct Cfg {
   std::vector<Region> regions;  // parents before children
   BlockId entry;
   VersionTraits traits;
-  std::vector<LoopSpan> loops;  // where traits.source_order: by `begin`
-  std::vector<ElseSpan> elses;  // ≤ 3.9: of `if`, and where other jumps look like it
+  std::vector<LoopSpan> loops;              // where traits.source_order: by `begin`
+  std::vector<ElseSpan> elses;              // ≤ 3.9: of `if`, and where other jumps look like it
+  std::vector<std::uint32_t> behind_jumps;  // see InstrList
   /// ≤ 3.10: offset of an instruction that does not find on the stack what the interpreter keeps
   /// there of handlers and of ways into `finally` bodies. No compiler writes it.
   std::uint32_t misplaced = kNoOffset;

@@ -342,6 +342,7 @@ class Lifter {
     out_.traits = cfg_->traits;
     out_.loops = cfg_->loops;
     out_.elses = cfg_->elses;
+    out_.behind_jumps = cfg_->behind_jumps;
     out_.ends_in_compound = cfg_->ends_in_compound;
     out_.blocks.resize(cfg_->size());
     if (keeps_held_) {

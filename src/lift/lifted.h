@@ -123,9 +123,10 @@ struct Lifted {
   std::vector<Region> regions;
   BlockId entry;
   VersionTraits traits;
-  std::vector<LoopSpan> loops;    // see Cfg
-  std::vector<ElseSpan> elses;    // see Cfg
-  bool ends_in_compound = false;  // see Cfg
+  std::vector<LoopSpan> loops;              // see Cfg
+  std::vector<ElseSpan> elses;              // see Cfg
+  std::vector<std::uint32_t> behind_jumps;  // see InstrList
+  bool ends_in_compound = false;            // see Cfg
   /// Only where lift() was asked: what the stack holds while an operation runs that may_free(), by
   /// value, and while a block's terminator does, by block. Operands are not in it. Values that
   /// later stages add have no entry.

@@ -20,6 +20,7 @@ enum class JumpKind : std::uint8_t { None, Forward, Backward, Absolute };
 enum class Action : std::uint8_t {
   Unknown,  // no row
   Drop,
+  Nop,
   Fixed,
   Operand,
   Range,

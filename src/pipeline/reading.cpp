@@ -11,6 +11,7 @@ void forget_layout(Cfg& cfg) {
   cfg.traits.source_order = cfg.unreached = cfg.ends_in_compound = false;
   cfg.loops.clear();
   cfg.elses.clear();
+  cfg.behind_jumps.clear();
   for (Region& region : cfg.regions) region.setup = region.after = region.end = kNoOffset;
   for (Instr& instr : cfg.instrs)
     if (instr.op == Op::JUMP) instr.aux = static_cast<std::uint32_t>(JumpRole::Plain);

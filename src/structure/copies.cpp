@@ -26,14 +26,18 @@ bool same_exit(StructureGraph& s, BlockId a, BlockId b) {
                       ConstId(s.at(s.resolve(s.nodes[b.index].value)).arg));
 }
 
-/// Are two ends that are the same two statements of the source? Each copy of the end of a function
-/// has the line of what comes before it, so of a `return None` only columns tell (3.11+) that it
-/// was written.
+/// Are two ends that are the same two statements of the source? Each copy of the end of a function,
+/// or of a `return` after the body of a `finally`, has the place of what comes before it, so of a
+/// `return None` only columns tell (3.11+) that it was written.
 bool written_apart(StructureGraph& s, BlockId a, BlockId b) {
   const Node &x = s.nodes[a.index], &y = s.nodes[b.index];
   if (x.term_line <= 0 || y.term_line <= 0 || x.term_line == y.term_line) return false;
-  if (is_jump_width(x.term_columns) || is_jump_width(y.term_columns)) return true;
-  auto written = [&](const Node& node) {
+  const auto jumps = [](const Node& node) {
+    return !node.at_test && is_jump_width(node.term_columns);
+  };
+  if (jumps(x) || jumps(y)) return true;
+  const auto written = [&](const Node& node) {
+    if (node.at_test) return false;
     const Value& value = s.at(s.resolve(node.value));
     if (!s.is_const(s.resolve(node.value)) || s.module[ConstId(value.arg)].kind != ConstKind::None)
       return true;

@@ -98,7 +98,9 @@ bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   const ExprId whole = probe_condition(h);
   if (!whole || (stay == 1 && !negation_is_free(s_.ast, whole))) return false;
   LoopShape shape = shape_of(h, exit);
-  if (!in_source_order() && shape.else_needed && ends_at_once(exit, Context{})) return false;
+  const bool stands_after = h < last_.size() && last_[h] != 0 && first_line(exit) > last_[h];
+  if (!in_source_order() && shape.else_needed && !stands_after && ends_at_once(exit, Context{}))
+    return false;
   BlockBuilder builder(s_, false);
   build(h, builder);
   ExprId test = builder.take_test(node.value);

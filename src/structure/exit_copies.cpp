@@ -665,7 +665,10 @@ class ExitCopies {
     const ValueId value = s_.resolve(node.value);
     if (node.term == TermKind::Reraise) {
       ends_.push_back({node.region, End::RaisesAgain, value.index, 0, b});
-    } else if (node.term == TermKind::Return && !s_.is_const(value)) {
+      return;
+    }
+    if (!s_.options.joins_ends) return;  // a re-raise is no statement, the others are
+    if (node.term == TermKind::Return && !s_.is_const(value)) {
       if (s_.at(value).block != b && s_.at(value).kind == ValueKind::Operation)
         ends_.push_back({node.region, End::ReturnsValue, value.index, 0, b});
     } else if (node.term == TermKind::Return && !s_.lifted.traits.source_order) {
@@ -804,14 +807,13 @@ bool join_drops_before_returns(StructureGraph& s) {
 void join_exit_copies(StructureGraph& s) {
   if (!s.options.made_by_dynamo) drop_unread_params(s);
   bool any = join_ends_of_parameters(s);
-  if (s.options.joins_ends) {
-    if (!s.lifted.traits.source_order) {
-      any |= join_equal_ends(s);
-      any |= join_returns_behind_regions(s);
-    }
-    any |= ExitCopies(s).join();
-    any |= join_drops_before_returns(s);
+  const bool joins = s.options.joins_ends;
+  if (joins && !s.lifted.traits.source_order) {
+    any |= join_equal_ends(s);
+    any |= join_returns_behind_regions(s);
   }
+  any |= ExitCopies(s).join();
+  if (joins) any |= join_drops_before_returns(s);
   if (any) s.recount();
 }
 

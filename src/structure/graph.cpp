@@ -42,8 +42,11 @@ StructureGraph::StructureGraph(Lifted& l, Ast& a, const StructureOptions& o)
   for (Node& node : nodes)
     for (int k = 0; k < node.edge_count(); ++k) {
       Node& to = nodes[node.edges[k].to.index];
-      to.at_test |= node.term == TermKind::Branch && node.term_columns != 0 &&
-                    to.term_columns == node.term_columns && to.term_line == node.term_line;
+      // 3.10 has lines alone, so that `if x: return` on one line looks the same: it is rare, and a
+      // `return` after copies of a `finally` is not.
+      to.at_test |= node.term == TermKind::Branch && to.term_columns == node.term_columns &&
+                    to.term_line == node.term_line &&
+                    (node.term_columns != 0 || !l.regions.empty());
       for (ValueId& arg : node.edges[k].args) {
         if (arg) continue;
         if (!nothing) {
@@ -64,6 +67,7 @@ void StructureGraph::forget_layout() {
   lifted.ends_in_compound = false;
   lifted.loops.clear();
   lifted.elses.clear();
+  lifted.behind_jumps.clear();
   for (Region& region : lifted.regions) region.after = kNoOffset;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ast/ast.h"
+#include "bytecode/lines.h"
 #include "lift/lifted.h"
 #include "structure/structure.h"
 #include "support/flat_map.h"
@@ -84,7 +85,7 @@ struct Node {
   bool leads_ahead =
       false;              // Jump, in the order of the source: forward, which `continue` never does
   bool in_place = false;  // Return: stands in the statement that leads to it
-  bool at_test = false;   // has the columns of a test that leads to it, which no statement has
+  bool at_test = false;   // has the place of a test that leads to it, which no statement has
   bool behind_copy =
       false;  // what a `finally` or `with` does on its way out stood here, or before it
   bool async_for = false;            // ForIter of an `async for`
@@ -132,16 +133,6 @@ struct MatchCase {
   bool never = false;     // has a constant guard: both edges lead to the next case
   std::int32_t line = 0;  // last line of the pattern
 };
-
-/// Is this the place (LineCursor::columns()) of one of the words?
-inline bool has_width_of(std::uint32_t columns, std::initializer_list<std::string_view> words) {
-  const std::uint32_t width = (columns & 0xFFFF) - (columns >> 16);
-  return columns != 0 && std::any_of(words.begin(), words.end(),
-                                     [&](std::string_view word) { return width == word.size(); });
-}
-inline bool is_jump_width(std::uint32_t columns) {
-  return has_width_of(columns, {"break", "continue"});
-}
 
 /// What is known of a value besides its uses: of most, nothing.
 struct ValueFacts {

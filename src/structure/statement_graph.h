@@ -110,6 +110,8 @@ class StatementGraph {
   bool add_breaks();
   /// The last line of each loop, into last_, and of what each node dominates.
   std::vector<std::int32_t> find_last_lines();
+  /// Does `p`, which is no loop's test, lead to `t` by a `break` or `continue`?
+  bool written_jump(std::uint32_t p, std::uint32_t t) const;
   /// By lines: does the code at `t`, which the test at the header `h` leads to, stand in the loop?
   bool written_in_lines(std::uint32_t t, std::uint32_t h,
                         const std::vector<std::int32_t>& last) const;

@@ -180,7 +180,8 @@ bool StatementGraph::add_breaks() {
       const std::uint32_t p = preds(exit)[0];
       const bool short_end = children(exit).empty() && is_block(exit);
       const bool may_hold = is_block(p) && s_.nodes[p].term == TermKind::Branch &&
-                            region_of(p) == region_of(exit);  // the `if` that p ends in
+                            region_of(p) == region_of(exit) &&
+                            !written_jump(p, exit);  // the `if` that p ends in
       fits = !may_hold || (s_.nodes[p].term_line < last[h] && !short_end);
     }
     if (fits) best[h] = exit;
@@ -193,6 +194,15 @@ bool StatementGraph::add_breaks() {
       any = true;
     }
   return any;
+}
+
+bool StatementGraph::written_jump(std::uint32_t p, std::uint32_t t) const {
+  const Node& node = s_.nodes[p];
+  for (int k = 0; k < node.edge_count(); ++k)
+    if (!header_[p] && target(BlockId(p), k) == t &&
+        (node.edges[k].written || std::ranges::binary_search(s_.lifted.behind_jumps, place(t))))
+      return true;
+  return false;
 }
 
 bool StatementGraph::written_in_lines(std::uint32_t t, std::uint32_t h,
@@ -208,6 +218,7 @@ bool StatementGraph::else_stands_before(std::uint32_t h, std::uint32_t exit,
   for (int k = 0; k < s_.nodes[h].edge_count(); ++k) {
     const std::uint32_t natural = target(BlockId(h), k);
     if (in_loop(natural, h)) continue;
+    if (header_[natural] && in_loop(h, natural)) continue;  // its `else` is a `continue`
     if (is_block(natural) && s_.nodes[natural].term == TermKind::Raise &&
         first_line(natural) <= last[h])
       continue;  // `assert` begins an endless loop

@@ -44,7 +44,12 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
   }
   if (breaks.empty()) return shape;
   auto count = [&](std::uint32_t t) { return std::count(breaks.begin(), breaks.end(), t); };
-  if (natural_exit != kNone && count(natural_exit) > 0) {
+  // Where another way goes on, a return that both the body and the end of the loop lead to stands
+  // in the body and in the `else`.
+  const bool returns =
+      natural_exit != kNone && copied_return(natural_exit) &&
+      std::ranges::any_of(breaks, [&](std::uint32_t t) { return !copied_return(t); });
+  if (natural_exit != kNone && count(natural_exit) > 0 && !returns) {
     shape.exit = natural_exit;
     return shape;
   }
@@ -56,6 +61,7 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
   }
   best = kNone;
   for (std::uint32_t t : breaks) {
+    if (t == natural_exit) continue;
     const bool stands_behind =
         std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
     if ((((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1) || copied_return(t)) &&

@@ -1,0 +1,17 @@
+# Each row of a test that ends a `finally` has a copy of the `return` before it.
+def several_rows(s):
+    if s.state in (1, 2):
+        return False
+    try:
+        s.state = 1
+        if s.h:
+            s.f()
+        return False
+    finally:
+        if (
+            s.store
+            and s.keys
+            and s.level == 2
+        ):
+            s.d(3)
+            s.release(4)
