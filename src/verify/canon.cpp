@@ -25,6 +25,22 @@ bool hash_is_random(ConstKind kind) {
          kind == ConstKind::Ellipsis || kind == ConstKind::Tuple || kind == ConstKind::Code;
 }
 
+/// Does what marshal writes of such a constant alone depend on how often the process uses it? It
+/// marks what is used more than once (w_ref in Python/marshal.c).
+bool counts_uses(const Const& value) {
+  switch (value.kind) {
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+      return false;
+    case ConstKind::Int:
+      return value.big || value.integer < -5 || value.integer > 256;
+    default:
+      return true;
+  }
+}
+
 bool is_mutable(ConstKind kind) {
   return kind == ConstKind::List || kind == ConstKind::Set || kind == ConstKind::Dict;
 }
@@ -154,7 +170,15 @@ std::string Canon::key_of(Which side, ConstId id, std::vector<std::uint32_t>& it
       std::string sorted_key = "any order";
       for (std::uint32_t item : sorted) append_bytes(sorted_key, item);
       literal.any_order = number(sorted_key, literal, sorted);
-      if (given_by_chance) items = std::move(sorted);
+      const bool sorted_by_marks =
+          !live_ && !from.version.sets_follow_hash_seed() &&
+          std::any_of(value.items.begin(), value.items.end(),
+                      [&](ConstId item) { return counts_uses(from[item]); });
+      if (sorted_by_marks) {
+        const auto [first, fresh] = written_orders_.try_emplace(literal.any_order, items);
+        written_orders_differ |= !fresh && first->second != items;
+      }
+      if (given_by_chance || sorted_by_marks) items = std::move(sorted);
       for (std::uint32_t item : items) append_bytes(key, item);
       break;
     }

@@ -67,6 +67,9 @@ class Canon {
   /// same_collection() took two for the same that give their items in different orders. `in` asks
   /// items with the hash of what is looked for in that order, so `__eq__` of the program sees it.
   bool orders_differ = false;
+  /// Files of 3.11 and later have a set's items in different orders, as marshal sorts them by bytes
+  /// that tell what the compiler's process used more than once. The same source gives either.
+  bool written_orders_differ = false;
   /// Two classes say other lines of themselves in `__firstlineno__` (3.13+).
   bool lines_differ = false;
   /// A NaN of live code stood for another object, which who holds one of the two can tell.
@@ -116,6 +119,8 @@ class Canon {
   std::unordered_map<std::string, std::uint32_t> strings_;
   std::vector<std::uint32_t> string_memo_[2];
   std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+      written_orders_;  // by Literal::any_order: the items in the order of the first file
   std::vector<Literal> literals_;
   std::vector<std::uint32_t> items_;
   std::vector<std::uint32_t> const_memo_[2];

@@ -572,6 +572,7 @@ class Verifier {
   /// What the comparison of constants passed over.
   void add_left_out(std::string& detail) const {
     if (canon_.orders_differ) add(detail, kOrder);
+    if (canon_.written_orders_differ) add(detail, kWrittenOrder);
     if (canon_.nan_objects_differ) add(detail, kNans);
     if (canon_.lines_differ) add(detail, kLines);
     if (locals_order_differs_) add(detail, kLocals);
@@ -585,7 +586,8 @@ class Verifier {
   }
 
   bool leaves_out() const {
-    return canon_.orders_differ || locals_order_differs_ || unused_locals_differ_;
+    return canon_.orders_differ || canon_.written_orders_differ || locals_order_differs_ ||
+           unused_locals_differ_;
   }
 
   /// Has the code a variable that the other has not and that none of its own instructions uses?
@@ -845,6 +847,8 @@ class Verifier {
 
   static constexpr std::string_view kOrder =
       "ignored: the order in which `in` asks the items of a set of constants";
+  static constexpr std::string_view kWrittenOrder =
+      "ignored: the order of a set of constants in the file, which the compiler leaves to chance";
   static constexpr std::string_view kNans =
       "ignored: NaN constants of the two are not the same objects";
   static constexpr std::string_view kLines =
