@@ -28,17 +28,10 @@ bool hash_is_random(ConstKind kind) {
 /// Does what marshal writes of such a constant alone depend on how often the process uses it? It
 /// marks what is used more than once (w_ref in Python/marshal.c).
 bool counts_uses(const Const& value) {
-  switch (value.kind) {
-    case ConstKind::None:
-    case ConstKind::True:
-    case ConstKind::False:
-    case ConstKind::Ellipsis:
-      return false;
-    case ConstKind::Int:
-      return value.big || value.integer < -5 || value.integer > 256;
-    default:
-      return true;
-  }
+  if (value.kind == ConstKind::Int)
+    return value.big || value.integer < -5 || value.integer > 256;  // small ones are there once
+  return value.kind != ConstKind::None && value.kind != ConstKind::True &&
+         value.kind != ConstKind::False && value.kind != ConstKind::Ellipsis;
 }
 
 bool is_mutable(ConstKind kind) {
