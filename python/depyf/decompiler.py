@@ -1,6 +1,7 @@
 """From a Python object to the source of its bytecode."""
 
 import functools
+import sys
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -450,7 +451,10 @@ def remove_indentation(code: str, indentation: int = 4) -> str:
 
 
 class Decompiler:
-    """Decompiles one function; the interface that programs written for the original depyf use."""
+    """Decompiles one function; the interface that programs written for the original depyf use.
+
+    Two of one code object are equal; the hash is the code object's id.
+    """
 
     def __init__(self, code: object) -> None:
         """`code`: anything that `decompile` takes."""
@@ -478,15 +482,20 @@ class Decompiler:
 
         The result has the arguments, cell variables and free variables of `reference_code`, in
         its order, and does what `code_to_decompile` does, which is proven first. With
-        `filepath_template`, its `%s` becomes the function's name and the source is written there.
+        `filepath_template`, whose `%d`, `%i` or `%s` becomes the lowest number that gives no file
+        that is there, the source is written to that file, and the function in it has the file's
+        name without `.py`. Without a template the code's file name is "noname".
         Raises DecompilationError when the proof fails.
         """
         from depyf.recompile import recompile
 
+        path = None if filepath_template is None else _numbered(filepath_template)
         result = recompile(
             code_of(code_to_decompile),
             reference=code_of(reference_code),
-            filename_template=filepath_template,
+            path=path,
+            filename="noname",
+            name=None if path is None else _function_in(path),
             indentation=indentation,
             temp_prefix=temp_prefix,
         )
@@ -503,5 +512,32 @@ class Decompiler:
         """Names of the running Python's opcodes that can be decompiled, sorted."""
         return list(_core.supported_opnames())
 
+    def __eq__(self, other: object) -> bool:
+        return self.code is other.code if isinstance(other, Decompiler) else NotImplemented
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
     def __repr__(self) -> str:
         return "Decompiler(%r)" % self.code
+
+
+def _numbered(template: str) -> str:
+    """`template` with the lowest number for its `%d` that gives no file that is there."""
+    import os
+
+    template, last = os.fspath(template), ""
+    for number in range(sys.maxsize):
+        path = template % number if "%" in template else template
+        if path == last or not os.path.exists(path):
+            break
+        last = path
+    return path
+
+
+def _function_in(path: str) -> str:
+    import os
+
+    from depyf.function_source import identifier
+
+    return identifier(os.path.splitext(os.path.basename(path))[0])

@@ -113,6 +113,8 @@ def recompile(
     *,
     reference: Optional[types.CodeType] = None,
     filename_template: Optional[str] = None,
+    path: Optional[str] = None,
+    filename: Optional[str] = None,
     name: Optional[str] = None,
     indentation: int = 4,
     temp_prefix: str = "__temp_",
@@ -131,6 +133,7 @@ def recompile(
     very objects of the original. `name` names the function in the source. With `filename_template`,
     whose `%s` becomes that name, the source is written there in one step, so that a debugger finds
     the lines that run; a source that is not proven says so in its first line, and `code` is None.
+    `path` is such a file's path as it is. Without either, `filename` is the code's file name.
     `dynamo` says that torch wrote the code, also where no name in it does, and that the globals in
     it which have names of torch's are those that torch installed. With `scope`, the globals of the
     frame, that is looked up. `own_locals` are names of locals that the program has itself, which
@@ -143,9 +146,10 @@ def recompile(
     """
     reference = original_code if reference is None else reference
     function_name = name or identifier(reference.co_name)
-    path = None
     if filename_template is not None:
-        path = os.path.abspath(filename_template.replace("%s", function_name))
+        path = filename_template.replace("%s", function_name)
+    if path is not None:
+        path = filename = os.path.abspath(path)
 
     own_locals = tuple(own_locals)
     if scope is not None:
@@ -198,6 +202,7 @@ def recompile(
             readable,
             about,
             notes,
+            filename=filename,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -245,6 +250,7 @@ def _attempt(
     about: str = "",
     notes: str = "",
     trusted: bool = False,
+    filename: Optional[str] = None,
 ) -> Recompiled:
     # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said
     source, line_map, constants, diagnostics = decompiled
@@ -252,7 +258,7 @@ def _attempt(
     verdict, detail, code = "failed", "", None
     consumed: Tuple[str, ...] = ()
     uncopied = False
-    filename = path or "<decompiled %s>" % function_name
+    filename = filename or "<decompiled %s>" % function_name
     flags = original.co_flags & _FUTURE_FLAGS
     cells, frees = spelt_variables(reference, source, names)
     globals_of_torch = {given: real for given, real, is_global in readable if is_global}

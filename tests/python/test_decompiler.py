@@ -127,6 +127,12 @@ def test_decompiler_interface_of_the_original():
     assert names == sorted(names) and not any(name.startswith("<") for name in names)
 
 
+def test_decompilers_of_one_code_object_are_equal():
+    one, same, other = Decompiler(plain), Decompiler(plain.__code__), Decompiler(lambda: 1)
+    assert one == same and hash(one) == hash(same) == id(plain.__code__)
+    assert one != other and one != plain.__code__ and len({one, same, other}) == 2
+
+
 def test_collect_all_code_objects():
     def outer():
         def inner():

@@ -388,14 +388,33 @@ def test_decompile_and_compile_like(tmp_path):
     def reference(a, b):
         return a - b - z
 
-    template = str(tmp_path / "__transformed_%s.py")
-    code = Decompiler.decompile_and_compile_like(
-        reference.__code__, reference.__code__, filepath_template=template
-    )
-    assert code.co_freevars == ("z",)
-    assert code.co_filename == str(tmp_path / "__transformed_reference.py")
-    assert os.path.exists(code.co_filename)
-    assert types.FunctionType(code, {}, "f", None, reference.__closure__)(5, 2) == 2
+    for template, name in [("x_%d.py", "x_0"), ("y_%s.py", "y_0"), ("new/dir_%i.py", "dir_0")]:
+        code = Decompiler.decompile_and_compile_like(
+            reference.__code__, reference.__code__, filepath_template=str(tmp_path / template)
+        )
+        assert code.co_freevars == ("z",)
+        path = tmp_path / template.replace(template[template.index("%") :][:2], "0")
+        assert code.co_filename == str(path)
+        assert "def %s(a, b):" % name in path.read_text()
+        assert types.FunctionType(code, {}, "f", None, reference.__closure__)(5, 2) == 2
+
+
+def test_no_file_is_written_over_by_the_next(tmp_path):
+    def made(template):
+        code = Decompiler.decompile_and_compile_like(
+            sample.__code__, sample.__code__, filepath_template=template
+        )
+        return os.path.basename(code.co_filename)
+
+    assert [made(str(tmp_path / "x_%d.py")) for _ in range(3)] == ["x_0.py", "x_1.py", "x_2.py"]
+    assert [made(str(tmp_path / "lone.py")) for _ in range(2)] == ["lone.py"] * 2
+    assert made(tmp_path / "a-b %d.py") == "a-b 0.py"
+    assert "def a_b_0(" in (tmp_path / "a-b 0.py").read_text()
+
+
+def test_code_without_a_file_has_the_file_name_of_the_original():
+    code = Decompiler.decompile_and_compile_like(sample.__code__, sample.__code__)
+    assert code.co_filename == "noname" and code.co_name == "sample"
 
 
 def test_nothing_is_executed(monkeypatch):

@@ -24,6 +24,14 @@ NAMES = {
     "depyf.debug": [],
     "depyf.install": [],
     "depyf.uninstall": [],
+    "depyf.Decompiler.decompile_and_compile_like": [
+        "code_to_decompile",
+        "reference_code",
+        "indentation",
+        "temp_prefix",
+        "filepath_template",
+    ],
+    "depyf.Decompiler.supported_opnames": [],
     "depyf.decompiler.add_indentation": ["code", "indentation"],
     "depyf.decompiler.get_function_signature": ["code_obj", "overwite_fn_name"],
     "depyf.decompiler.remove_indentation": ["code", "indentation"],
@@ -61,7 +69,10 @@ NAMES = {
 
 def by_name(name):
     module, _, attribute = name.rpartition(".")
-    return getattr(importlib.import_module(module), attribute)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except ModuleNotFoundError:  # a class
+        return getattr(by_name(module), attribute)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
