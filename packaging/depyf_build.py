@@ -45,7 +45,8 @@ def _is_bundled(sources):
             made_of = stream.read().rpartition(_MARK)[2].strip()
     except OSError:
         return False
-    return made_of == sources and os.path.exists(os.path.join(_ASSETS, "page.css"))
+    beside = ("page.css", "page.licenses.txt")
+    return made_of == sources and all(os.path.exists(os.path.join(_ASSETS, n)) for n in beside)
 
 
 def node_versions():
@@ -114,7 +115,7 @@ def _has_packages():
 
 
 def bundle():
-    """Makes page.js and page.css of web/ where they are not those of the sources."""
+    """Makes page.js and what is beside it of web/ where they are not those of the sources."""
     sources = _sources()
     if _is_bundled(sources) or os.environ.get("DEPYF_WITHOUT_PAGE"):
         return

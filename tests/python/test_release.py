@@ -17,6 +17,7 @@ import zipfile
 import pytest
 
 import pythons
+from tests.interpreters import load_script
 
 ROOT = pythons.ROOT
 
@@ -29,7 +30,7 @@ def read(*path):
 VERSION = re.search(r"project\(depyf VERSION ([0-9.]+)", read("CMakeLists.txt"))[1]
 
 
-BUNDLE = ["python/depyf/report/assets/page.js", "python/depyf/report/assets/page.css"]
+BUNDLE = ["python/depyf/report/assets/page." + ending for ending in ("js", "css", "licenses.txt")]
 
 
 def exported(folder):
@@ -157,10 +158,43 @@ def test_a_wheel_at_hand_holds_the_package():
         assert "depyf = _depyf_command:main" in scripts and "depyf.pytest_plugin" in scripts
         binary = "depyf/_core.pyd" if "win" in os.path.basename(path) else "depyf/_core.abi3.so"
         page = {"depyf/report/assets/page." + ending for ending in ("html", "css", "js")}
+        page.add("depyf/report/assets/page.licenses.txt")
+        if "linux" in os.path.basename(path):
+            page.add(information + "licenses/statically_linked.txt")
         needed = {"depyf/py.typed", "depyf/_core.pyi", "_depyf_command.py", binary}
         assert needed | page <= names
         for name in names:
             assert name.startswith(("depyf/", information)) or name == "_depyf_command.py", name
+
+
+def test_the_pages_licences_are_those_of_its_packages():
+    """page.js names the file with them, and Debian's file of copyrights all holders."""
+    paths = [os.path.join(ROOT, name) for name in BUNDLE]
+    if not all(map(os.path.exists, paths)):
+        pytest.skip("the page is not bundled (scripts/test and pip install do it)")
+    script, licenses = read(BUNDLE[0]), read(BUNDLE[2])
+    assert "page.licenses.txt" in script[:100] and "LEGAL" not in script
+    said = read("packaging", "debian", "copyright")
+    titles = re.findall(r"(?m)^==== (\S+) \S+ \((\S+)\): (\S+)$", licenses)
+    wanted = set(json.loads(read("web", "package.json"))["dependencies"]) - {"esbuild"}
+    assert {name for name, _, _ in titles} == wanted
+    for name, license, _ in titles:
+        assert name in said and license == "MIT"
+    for holder in re.findall(r"Copyright \(c\) ([\d-]+ .+)", licenses):
+        assert holder.strip() in said
+    assert licenses.count("Permission is hereby granted") == len(titles)
+
+
+def test_metadata_of_a_wheel_has_no_links_into_the_source_tree():
+    readme = read("README.md")
+    headers = "Metadata-Version: 2.4\nLicense-File: LICENSE\n\n"
+    text = load_script("release").metadata_of_wheel(headers + readme)
+    said = email.message_from_string(text)
+    assert said.get_all("License-File") == ["LICENSE", "statically_linked.txt"]
+    links = re.findall(r"\]\(([^)]*)\)", said.get_payload())
+    assert links and all(link.startswith("https://") for link in links)
+    assert "see LICENSE." in text and "[thuml/depyf](https" in text and "`depyf run`" in text
+    assert said.get_payload().count("\n## ") == readme.count("\n## ")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 8), reason="importlib.metadata came with 3.8")
