@@ -649,7 +649,11 @@ def _maker(node: ast.AST) -> str:
 
 
 def _with_rate(source: str, tree: ast.Module) -> Optional[str]:
-    """`lr=1e-3` as `lr=torch.tensor(1e-3)`, where the program makes one optimizer."""
+    """`lr=1e-3` as `lr=torch.tensor(1e-3)`, where the program makes one optimizer, and writes no
+    other learning rate in the tensor's place.
+    """
+    if uses.rate_written(tree):
+        return None
     found = [
         one.value
         for node in ast.walk(tree)

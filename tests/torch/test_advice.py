@@ -16,7 +16,7 @@ import torch._inductor.config  # noqa: E402
 from programs import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
-from depyf import advice, advise, summary  # noqa: E402
+from depyf import advice, advise, compiling, summary  # noqa: E402
 from depyf.advice import breaks, recompiles  # noqa: E402
 from depyf.report import overview, words  # noqa: E402
 
@@ -975,3 +975,65 @@ result = [f(torch.ones(3, 3) * sign) for sign in (1, -1)]
     nodes = run(text, "layout")[1]
     found = [one for node in nodes if node.is_resume for one in node.reasons]
     assert all(one["row"] != "kept value" for one in found if one["kind"] != "value")
+
+
+_RATE_INSIDE = """import torch
+
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+
+
+@torch.compile(backend="eager")
+def step(rate):
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+
+
+for rate in (0.1, 0.05, 0.01):
+    weight.grad = torch.ones(3)
+    step(rate)
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_learning_rate_that_the_program_overwrites_has_no_patch(tmp_path):
+    torch._dynamo.reset()
+    program = tmp_path / "program.py"
+    program.write_text(_RATE_INSIDE)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(program))
+    document = dict(summary.load(str(tmp_path / "dump")), program=str(program))
+    found = [one for one in advise.changes(document) if "learning rate" in one.row]
+    assert [one.row for one in found] == ["learning rate that is written"]
+    assert found[0].advice.startswith("program.py:10 writes the learning rate as a number.")
+    assert not found[0].patch
+
+
+def test_a_patch_of_the_learning_rate_is_for_programs_that_write_none():
+    for text, patched in (
+        ("optimizer = SGD(weights, lr=0.1)\n", True),
+        ('optimizer = SGD(weights, lr=0.1)\ngroup["lr"] *= 0.5\n', True),
+        ('optimizer = SGD(weights, lr=0.1)\ngroup["lr"] = group["lr"] * 0.5\n', True),
+        ('optimizer = SGD(weights, lr=0.1)\ngroup["lr"] = rate\n', False),
+    ):
+        changed = advise._with_rate(text, compiling.places_of(text))
+        assert ("lr=torch.tensor(0.1)" in (changed or "")) == patched, text
+
+
+def test_no_tensor_is_advised_for_what_torch_takes_as_a_number_alone(tmp_path):
+    program = tmp_path / "program.py"
+    calls = (
+        ("F.cross_entropy(x, y, label_smoothing=s)", "float of label smoothing"),
+        ("F.leaky_relu(x, s)", "float of an operator"),
+        ("F.layer_norm(x, (3,), None, None, s)", "float of an operator"),
+        ("torch.add(x, y, alpha=s)", "float of an operator"),
+        ("x.clamp(max=s)", "float used as a constant"),
+        ("own(x, p=s)", "float used as a constant"),
+    )
+    for call, row in calls:
+        program.write_text("def own(x, p): pass\n\ndef f(x, y, s):\n    return %s\n" % call)
+        said = words.of_reason("0/1: s == 0.5  # return %s  # %s:4 in f" % (call, program))
+        words.describe_constant(said)
+        assert said["row"] == row, call
+        assert ("as a tensor it would break" in said["help"][0]) == (row.startswith("float of"))

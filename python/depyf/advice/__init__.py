@@ -48,6 +48,8 @@ ONE_FOR_EACH = OF_A_FEW + (
     "number condition",
     "integer of an operator",
     "float of dropout",
+    "float of label smoothing",
+    "float of an operator",
 )
 
 

@@ -351,6 +351,21 @@ def f(tensors):
 
 result = [f([torch.ones(3)] * count) for count in (2, 3, 4)]
 """
+_SCHEDULED = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+
+@torch.compile(backend="eager")
+def step():
+    optimizer.step()
+
+for _ in range(3):
+    weight.grad = torch.ones(3)
+    step()
+    scheduler.step()
+result = weight.detach()
+"""
 _RATE = """
 weight = torch.nn.Parameter(torch.ones(3))
 optimizer = torch.optim.SGD([weight], lr=0.1)
@@ -570,6 +585,21 @@ def f(x, count):
     return x
 
 result = [f(torch.ones(3), count) for count in (2, 3, 4)]
+"""
+_SMOOTHING = """
+@torch.compile(backend="aot_eager")
+def f(x, y, smoothing):
+    return torch.nn.functional.cross_entropy(x, y, label_smoothing=smoothing)
+
+x, y = torch.arange(6.0).reshape(2, 3), torch.tensor([0, 2])
+result = [f(x, y, smoothing) for smoothing in (0.1, 0.2, 0.3)]
+"""
+_SLOPE = """
+@torch.compile(backend="aot_eager")
+def f(x, slope):
+    return torch.nn.functional.leaky_relu(x, slope)
+
+result = [f(torch.arange(-2.0, 2.0), slope) for slope in (0.1, 0.2, 0.3)]
 """
 _CLAMP = """
 @torch.compile(backend="aot_eager")
@@ -820,6 +850,41 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 _CLAMP_ATTRIBUTE.replace(
                     "model.limit = limit", "model.limit = torch.tensor(limit)"
                 ).replace("self.limit = 0.5", "self.limit = torch.tensor(0.5)"),
+            ),
+        ],
+    ),
+    row(
+        "float of label smoothing",
+        "",
+        [
+            helps(
+                "{called} takes {name} as a number alone: a compile for each of a few is normal, "
+                "and as a tensor it would break the graph. With torch.tensor({name}) as s, "
+                "(1 - s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same, where "
+                "it has neither weight nor ignore_index.",
+                _SMOOTHING,
+                _SMOOTHING.replace(
+                    "torch.nn.functional.cross_entropy(x, y, label_smoothing=smoothing)",
+                    "(1 - smoothing) * torch.nn.functional.cross_entropy(x, y) - smoothing * "
+                    "torch.log_softmax(x, 1).mean()",
+                ).replace("f(x, y, smoothing) for", "f(x, y, torch.tensor(smoothing)) for"),
+            ),
+        ],
+    ),
+    row(
+        "float of an operator",
+        "",
+        [
+            helps(
+                "{called} takes {name} as a number alone: a compile for each of a few is normal, "
+                "and as a tensor it would break the graph. Where it takes many values, compute "
+                "the same with operators that take a tensor, such as + and *, torch.where, clamp, "
+                "and pass torch.tensor({name}).",
+                _SLOPE,
+                _SLOPE.replace(
+                    "torch.nn.functional.leaky_relu(x, slope)",
+                    "torch.where(x > 0, x, x * slope)",
+                ).replace("2.0), slope)", "2.0), torch.tensor(slope))"),
             ),
         ],
     ),
@@ -1542,22 +1607,25 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
             helps(
                 "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place of "
                 "lr=LR: a scheduler then changes its value, not the program.",
-                _RATE,
-                """
-weight = torch.nn.Parameter(torch.ones(3))
-optimizer = torch.optim.SGD([weight], lr=torch.tensor(0.1))
-
-@torch.compile(backend="eager")
-def step():
-    optimizer.step()
-
-for rate in (0.1, 0.05, 0.01):
-    optimizer.param_groups[0]["lr"].fill_(rate)
-    weight.grad = torch.ones(3)
-    step()
-result = weight.detach()
-""",
+                _SCHEDULED,
+                _SCHEDULED.replace("lr=0.1", "lr=torch.tensor(0.1)"),
                 "lr=torch.tensor(...)",
+            )
+        ],
+    ),
+    row(
+        "learning rate that is written",
+        "",
+        [
+            helps(
+                "{at} writes the learning rate as a number. Give the optimizer a tensor, "
+                "lr=torch.tensor(LR) in place of lr=LR, and write into it there, "
+                '["lr"].fill_(VALUE) in place of ["lr"] = VALUE, outside of the compiled function: '
+                "each without the other does not help.",
+                _RATE,
+                _RATE.replace("lr=0.1", "lr=torch.tensor(0.1)").replace(
+                    '["lr"] = rate', '["lr"].fill_(rate)'
+                ),
             )
         ],
     ),

@@ -234,6 +234,88 @@ def picks_number(file: str, line: int, name: str) -> bool:
     return False
 
 
+def rate_written_at(file: str) -> int:
+    """The line at which a file writes a learning rate into an optimizer that is not computed from
+    the one before, as `group["lr"] = rate` does; 0 where there is none.
+    """
+    tree = parsed(file) if file else None
+    return rate_written(tree) if tree is not None else 0
+
+
+def rate_written(tree: ast.Module) -> int:
+    """As `rate_written_at`, of a program's tree."""
+    for node in _nodes(tree):
+        if isinstance(node, ast.Assign) and any(map(_is_rate, node.targets)):
+            if not any(_is_rate(one) or _is_tensor(one) for one in ast.walk(node.value)):
+                return node.lineno
+    return 0
+
+
+def _is_rate(node: Any) -> bool:
+    if not isinstance(node, ast.Subscript):
+        return False
+    index: Any = node.slice
+    if type(index).__name__ == "Index":  # up to CPython 3.8
+        index = index.value
+    return isinstance(index, ast.Constant) and index.value == "lr"
+
+
+def _is_tensor(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _path(node.func) in ("torch.tensor", "torch.as_tensor")
+
+
+#: parameters of torch's functions that take a Python number and no tensor
+_TAKES_NUMBERS = frozenset(
+    "alpha beta delta dropout_p eps label_smoothing lambd lower margin max_norm max_val min_val "
+    "momentum negative_slope norm_type p scale_factor threshold upper value".split()
+)
+#: and the places where such functions take one of those without its name
+_PLACES_OF_NUMBERS = {
+    "alpha_dropout": (1,),
+    "celu": (1,),
+    "dropout": (1,),
+    "dropout1d": (1,),
+    "dropout2d": (1,),
+    "dropout3d": (1,),
+    "elu": (1,),
+    "feature_alpha_dropout": (1,),
+    "group_norm": (4,),
+    "hardshrink": (1,),
+    "hardtanh": (1, 2),
+    "layer_norm": (4,),
+    "leaky_relu": (1,),
+    "rms_norm": (3,),
+    "softplus": (1, 2),
+    "softshrink": (1,),
+    "threshold": (1, 2),
+}
+
+
+def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
+    """(function, parameter) of torch that a line gives a value for which it takes a Python number
+    and no tensor, as `cross_entropy` and `label_smoothing`; ("", "") where it gives it to none.
+
+    A parameter that is given without its name is "".
+    """
+    tree = parsed(file) if file and line else None
+    own = {one.name for one in _nodes(tree) if isinstance(one, _SCOPES)} if tree else set()
+    function = _around(tree, line) if tree is not None else None
+    names = _named(function, name) if function is not None else set()
+    for node in ast.walk(function) if function is not None else ():
+        if not isinstance(node, ast.Call) or not node.lineno <= line <= _last(node):
+            continue
+        called = _path(node.func).rpartition(".")[2] or _method(node)
+        if called in own or not called:
+            continue
+        for one in node.keywords:
+            if one.arg in _TAKES_NUMBERS and _path(one.value) in names:
+                return called, str(one.arg)
+        for place in _PLACES_OF_NUMBERS.get(called, ()):
+            if place < len(node.args) and _path(node.args[place]) in names:
+                return called, ""
+    return "", ""
+
+
 def _is_of_numbers(node: ast.AST) -> bool:
     kept = node.elts if isinstance(node, (ast.List, ast.Tuple)) else getattr(node, "values", ())
     return bool(kept) and all(

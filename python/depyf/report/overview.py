@@ -239,6 +239,7 @@ class Node:
         for reason in found:
             self._place_of_tensor(reason)
             words.place_reason(reason, self._stacks_of(reason["tried"]))
+            words.describe_rate(reason, self.caller[0])
             whole = str((self.function or {}).get("source") or "")
             _fill_after(reason, self.entry, whole, self.breaks)
             small = reason["row"] == "size" and self._tried(reason["tried"])

@@ -542,6 +542,7 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
+    describe_rate(found, found["caller"][0])
     if found["kind"] == "shape condition" and found["source"]:
         # torch tells of a size of 0 or 1 at its first use, which need not decide anything
         how = "; the size is first used" if found["row"] == "size from 2" else ", decided"
@@ -554,6 +555,24 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 line,
                 code.strip(),
             )
+
+
+def describe_rate(found: Said, caller: str) -> None:
+    """Says where the program writes the learning rate itself: a tensor that the optimizer is given
+    at first would be replaced there.
+
+    Args:
+        found: the reason.
+        caller: a file of the reader's own that led to it, "" for none.
+    """
+    if found["row"] != "learning rate":
+        return
+    for file in (found["file"], caller):
+        line = 0 if in_library(file) else uses.rate_written_at(file)
+        if line:
+            at = "%s:%d" % (os.path.basename(file), line)
+            _advise(found, "learning rate that is written", at=at)
+            return
 
 
 def _name_kept(found: Said, source: str, line: int) -> None:
@@ -904,7 +923,15 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
         row = "float of dropout"
     elif found["kind"] == "value" and _decides_otherwise(found):
         row = "number condition"
-    _advise(found, _static_row(settings, source) or row)
+    names = {}
+    if row in ("float used as a constant", "float attribute used as a constant"):
+        of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
+        names["called"], parameter = of_torch
+        if parameter == "label_smoothing":
+            row = "float of label smoothing"
+        elif names["called"]:
+            row = "float of an operator"
+    _advise(found, _static_row(settings, source) or row, **names)
 
 
 _ASKED = re.compile(r"^\s*(?:el)?if (?P<test>[^:]+):")
