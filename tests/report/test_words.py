@@ -801,3 +801,54 @@ def test_a_setting_that_does_not_help_is_not_hinted_at(tmp_path):
     said = {"reason": "Tensor.item()", "hints": [hint], "location": "%s:2" % program}
     found = words.of_break(said)
     assert "does not help" in found["why"] and found["hints"] == []
+
+
+def guarded(*texts):
+    return [{"kind": "", "source": "", "text": text} for text in texts]
+
+
+def recompiled(entries, **more):
+    """The nodes of one function with these entries."""
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 1, "entries": entries}
+    return overview.nodes_of([{"functions": [dict(function, **more)], "unattributed": []}])
+
+
+def test_an_entry_for_another_state_is_not_the_cause_where_one_for_the_same_does_not_fit():
+    def cache(size, stride):
+        return guarded(
+            "check_tensor(L['cache'].k, Tensor, size=[%s], stride=[%s])" % (size, stride)
+        )
+
+    stride = "0/0: tensor 'cache.k' stride mismatch at index 0. expected 8, actual 96"
+    state = "0/1: cache.k is None  # if cache.k is not None:  # /a/b.py:7 in f"
+    entries = [
+        {"compile_id": "0/0", "name": "a", "guards": cache("None", 8)},
+        {"compile_id": "0/1", "name": "b", "guards": guarded("L['cache'].k is None")},
+        {"compile_id": "0/2", "name": "c", "guards": cache("None", 96), "reasons": [state, stride]},
+    ]
+    reasons = recompiled(entries)[2].reasons
+    assert [one["tried"] for one in reasons] == ["0/0", "0/1"]
+    assert "needs no action" not in " ".join(reasons[0]["help"])
+    # where no earlier entry has the state, that is the cause
+    entries[2]["guards"] = guarded("L['cache'].k is None")
+    entries[1]["guards"] = guarded("L['cache'].k is None")
+    assert [one["tried"] for one in recompiled(entries)[2].reasons] == ["0/1", "0/0"]
+
+
+def test_the_entry_for_a_size_of_one_is_not_the_cause_of_a_compile_for_another_size():
+    def sized(size):
+        return guarded("check_tensor(L['ids'], Tensor, size=[2, %s], stride=[1, 1])" % size)
+
+    def failed(number, before, after):
+        text = "0/%d: tensor 'ids' size mismatch at index 1. expected %d, actual %d"
+        return text % (number, before, after)
+
+    entries = [
+        {"compile_id": "0/0", "name": "a", "guards": sized(5)},
+        {"compile_id": "0/1", "name": "b", "guards": sized(1), "reasons": [failed(0, 5, 1)]},
+        {"compile_id": "0/2", "name": "c", "guards": sized("None")},
+    ]
+    entries[2]["reasons"] = [failed(1, 1, 9), failed(0, 5, 9)]
+    nodes = recompiled(entries)
+    assert nodes[1].reasons[0]["row"] == "size 0 or 1"
+    assert nodes[2].reasons[0]["tried"] == "0/0" and nodes[2].reasons[0]["row"] == "size"

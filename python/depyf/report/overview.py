@@ -269,7 +269,28 @@ class Node:
         # an entry of another mode, or for another of a few values, fits in no case; why that of the
         # same one does not is the cause
         apart = advice.MODES + advice.OF_A_FEW
-        return sorted(found, key=lambda reason: reason["row"] in apart)
+
+        def key(reason: words.Said) -> bool:
+            return reason["row"] in apart or self._is_of_another_state(reason, found)
+
+        return sorted(found, key=key)
+
+    def _is_of_another_state(self, reason: words.Said, reasons: Sequence[words.Said]) -> bool:
+        """Whether an entry is for another state than that of the call (a cache that is empty, a
+        size of 1), where another entry, for the same state, does not fit for another reason: that
+        entry is the one nearest to the call.
+        """
+        made = _state_of(reason, self.entry) if reason["row"] in advice.NO_ACTION else ""
+        for other in reasons if made else ():
+            entry = self._tried(other["tried"])
+            if other is not reason and entry and other["row"] not in advice.NO_ACTION:
+                if (
+                    _state_of(reason, entry)
+                    == made
+                    != _state_of(reason, self._tried(reason["tried"]))
+                ):
+                    return True
+        return False
 
     def _look_beside(self, reason: words.Said) -> None:
         """Says of a number that is symbolic now why that spares no compile, where it does not."""
@@ -522,6 +543,28 @@ def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, 
         if size in ("0", "1") and now.get((name, index), size) != size:
             return name, index, size
     return None
+
+
+def _state_of(reason: words.Said, entry: Optional[Document]) -> str:
+    """The state for which an entry is made of what a reason names, of those that torch compiles
+    apart: given or None, a value, a size of 0 or 1; "" where its guards do not tell.
+    """
+    if entry is None:
+        return ""
+    name = words.short(reason["name"])
+    at = re.search(r"mismatch at index (\d+)", reason["failed"])
+    if reason["kind"] == "size" and at is not None:
+        size = _sizes(entry).get((name, int(at.group(1))), "")
+        return size if size in ("", "0", "1") else "from 2"
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        if text.startswith("check_tensor(%s," % name):
+            return "given"
+        if text == name + " is None":
+            return "None"
+        if text.startswith("%s == " % name):
+            return text
+    return ""
 
 
 def _changed_sizes(tried: Document, entry: Document) -> List[Tuple[str, int]]:
