@@ -6,6 +6,7 @@ import re
 import pytest
 
 from depyf import summary
+from depyf.advice import breaks
 from depyf.report import overview, words
 from depyf.trace.guard_text import state_in_words, state_of
 
@@ -852,3 +853,39 @@ def test_the_entry_for_a_size_of_one_is_not_the_cause_of_a_compile_for_another_s
     nodes = recompiled(entries)
     assert nodes[1].reasons[0]["row"] == "size 0 or 1"
     assert nodes[2].reasons[0]["tried"] == "0/0" and nodes[2].reasons[0]["row"] == "size"
+
+
+@pytest.mark.parametrize(
+    "before, after, told",
+    [
+        ("L['mode'] == 'a'", "L['mode'] == 'b'", "; `mode`, which was 'a', is 'b', too"),
+        ("not L['seen']", "len(L['seen']) == 2", "; `seen`, which had 0 elements, has 2, too"),
+        ("len(L['seen']) == 3", "len(L['seen']) == 2", "which had 3 elements, has 2, too"),
+        ("L['mode'] == 'a'", "L['mode'] == 'a'", ""),
+    ],
+)
+def test_what_else_differs_is_told_beside_a_size(before, after, told):
+    def sized(size, other):
+        return guarded("check_tensor(L['x'], Tensor, size=[%s], stride=[1])" % size, other)
+
+    failed = "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    entries = [
+        {"compile_id": "0/0", "name": "a", "guards": sized(4, before)},
+        {"compile_id": "0/1", "name": "b", "guards": sized("None", after), "reasons": [failed]},
+    ]
+    (reason,) = recompiled(entries)[1].reasons
+    assert reason["words"].startswith("`x.size(0)` was 4, is 5") and told in reason["words"]
+    assert ("too" in reason["words"]) == bool(told)
+    assert any("dynamic=True) compiles once" in one for one in reason["help"]) == (not told)
+    assert told or "equal stay equal" in reason["help"][0]
+
+
+def test_a_rest_that_torch_gives_up_is_not_said_to_be_the_whole_function():
+    rest = GIVEN_UP.replace("line 4, in f", "line 4, in torch_dynamo_resume_in_f_at_3")
+    stack = ['  File "/a/b.py", line 4, in torch_dynamo_resume_in_f_at_3']
+    whole = words.of_break({"reason": "x", "text": GIVEN_UP})["then"]
+    assert "gives the whole function up" in whole
+    for text, frames in ((rest, []), (GIVEN_UP, stack)):
+        found = words.of_break({"reason": "x", "text": text, "user_stack": frames})
+        assert "gives the rest of the function up: it runs" in found["then"]
+    assert "of its own" not in breaks.WHILE.words  # after the break, the loop is given up

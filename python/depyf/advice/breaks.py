@@ -589,7 +589,7 @@ _ALL_SUCH = (
 WHILE = row(
     "while",
     "How often the loop runs depends on a tensor's value, which is known only when the graph "
-    "has run, so each round is a graph of its own.",
+    "has run, so torch cannot keep the loop in a graph.",
     [
         helps(
             "torch._higher_order_ops.while_loop(condition, body, (x, …)) keeps the loop in the "

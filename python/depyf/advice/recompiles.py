@@ -668,8 +668,8 @@ ROWS = (
         "",
         [
             helps(
-                "torch.compile(..., dynamic=True) compiles once for all sizes from 2 on of all "
-                "inputs.",
+                "torch.compile(..., dynamic=True) compiles once for sizes from 2 on of all inputs, "
+                "as long as sizes that were equal stay equal.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",

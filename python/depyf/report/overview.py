@@ -458,7 +458,7 @@ class Node:
         self.failure["then"] = "%s%s, where torch cannot cut a graph, so %s" % (
             subject,
             where,
-            words.GIVES_UP,
+            words.gives_up(self.is_resume),
         )
 
     @property
@@ -507,30 +507,41 @@ def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
     return found
 
 
-_NUMBER = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<value>-?\d[\w.+-]*)$")
+_LENGTH = re.compile(r"^(?:len\((?P<name>[^=<>!]+)\) == (?P<count>\d+)|not (?P<empty>[^=<>!]+))$")
+_VALUE = re.compile(
+    r"^(?P<name>[^=<>!]+?) == (?P<value>-?\d[\w.+-]*|[bB]?['\"].*|True|False)$", re.S
+)
+
+
+def _asked(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
+    """("value" or "length", name) -> (the one that the guards of a compile ask for, the guard)."""
+    found = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        value, length = _VALUE.match(text), _LENGTH.match(text)
+        if length is not None:
+            name = length.group("name") or length.group("empty")
+            found["length", name] = length.group("count") or "0", guard
+        elif value is not None:
+            found["value", value.group("name")] = value.group("value"), guard
+    return found
 
 
 def _constant_beside(reason: words.Said, tried: Document, entry: Document) -> Optional[words.Said]:
-    """What is said of another number that is a constant in the entry that was tried, and another
-    one in the entry that was made; None where there is none.
+    """What is said of another value or length for which the entry that was tried was made, and the
+    one that was made is for another; None where there is none. Torch names only the first guard
+    that fails.
     """
-    now = {}
-    for guard in entry.get("guards") or ():
-        match = _NUMBER.match(words.short(str(guard.get("text") or "")))
-        if match is not None:
-            now[match.group("name")] = match.group("value")
-    for guard in tried.get("guards") or ():
-        match = _NUMBER.match(words.short(str(guard.get("text") or "")))
-        name = match.group("name") if match is not None else ""
-        if match is None or name == words.short(reason["name"]) or name not in now:
+    now = _asked(entry)
+    for (what, name), (asked, guard) in _asked(tried).items():
+        if name == words.short(reason["name"]) or now.get((what, name), (asked,))[0] == asked:
             continue
-        if now[name] != match.group("value"):
-            stack = "\n".join(map(str, guard.get("user_stack") or ()))
-            text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
-            other = words.of_reason(text)
-            other["after"] = now[name]
-            words.describe_constant(other)
-            return other
+        stack = "\n".join(map(str, guard.get("user_stack") or ()))
+        text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
+        other = words.of_reason(text)
+        other["after"] = now[what, name][0]
+        words.describe_constant(other)
+        return other
     return None
 
 

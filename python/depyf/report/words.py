@@ -28,11 +28,8 @@ _GIVEN_UP = re.compile(
 )
 #: how a patch begins that changes no line but adds a setting
 _SETS = "torch._dynamo.config."
-#: what becomes of a function in which torch cannot cut a graph
-GIVES_UP = (
-    "torch gives the whole function up: it runs as plain Python, and only functions that it calls "
-    "are compiled, torch's own (such as the modules of torch.nn) not."
-)
+#: a resume function that torch gives up, and no function as a whole
+_OF_REST = re.compile(r"(^\s*File .*, in |frame skipped: )torch_dynamo_resume_in_", re.MULTILINE)
 _REPORT_HINT = re.compile(
     r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
 )
@@ -108,7 +105,7 @@ def of_break(found: Document) -> Said:
         "row": row.key if row else "",
         "why": why or explanation.split("\n")[0] or reason,
         "explanation": explanation if why else "",
-        "then": _then(raw),
+        "then": _then("\n".join([raw, *stack])),
         "help": help,
         "patches": [patch for _, patch in given],
         # a hint against what is done on purpose would mislead, as would one that does not help
@@ -307,10 +304,21 @@ def _hints(hints: Iterable[str]) -> List[str]:
     return [one for one in kept if not _REPORT_HINT.search(one)] or kept
 
 
+def gives_up(is_rest: bool) -> str:
+    """What becomes of a function, or of its rest after a break, in which torch cannot cut a graph,
+    as the end of a sentence.
+    """
+    return (
+        "torch gives the %s function up: it runs as plain Python, and only functions that it calls "
+        "are compiled, torch's own (such as the modules of torch.nn) not."
+    ) % ("rest of the" if is_rest else "whole")
+
+
 def _then(raw: str) -> str:
+    gone = gives_up(bool(_OF_REST.search(raw)))
     if _LOOP.search(raw):
-        return "It stands inside a loop, where torch cannot cut a graph, so " + GIVES_UP
-    return GIVES_UP[0].upper() + GIVES_UP[1:] if _GIVEN_UP.search(raw) else ""
+        return "It stands inside a loop, where torch cannot cut a graph, so " + gone
+    return gone[0].upper() + gone[1:] if _GIVEN_UP.search(raw) else ""
 
 
 _LIBRARY = re.compile(
@@ -1134,11 +1142,10 @@ def describe_beside(found: Said, other: Said) -> None:
     """Says that another value, too, is a constant in both compiles: what makes the one symbolic
     spares none.
     """
-    found["words"] += "; `%s`, which was %s, is %s, too" % (
-        other["name"],
-        other["before"],
-        other["after"],
-    )
+    form = "; `%s`, which was %s, is %s, too"
+    if other["kind"] == "container":
+        form = "; `%s`, which had %s elements, has %s, too"
+    found["words"] += form % (other["name"], other["before"] or "no", other["after"])
     found.update({key: other[key] for key in ("row", "help", "patches")})
 
 
@@ -1421,7 +1428,8 @@ def of_failure(
         torch tells.
     """
     if breaks:
-        then = breaks[-1]["then"] or GIVES_UP[0].upper() + GIVES_UP[1:]
+        gone = gives_up(bool(_OF_REST.search(breaks[-1]["raw"])))
+        then = breaks[-1]["then"] or gone[0].upper() + gone[1:]
         return dict(breaks[-1], then=then, raised=False)
     target = _TARGET.search(text)
     told = _FOUND_FROM.split(text)
