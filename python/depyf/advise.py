@@ -242,7 +242,7 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)
         return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
-    if said["row"] == "dynamic shape that decides" and len(said["help"]) > 1:
+    if said["row"] in _OF_SHAPE and len(said["help"]) > 1:
         return said["help"][0 if _asks_for_none(file, uses.sized_at(file, line)) else 1], ""
     if said["row"] == "branch on a number" and len(said["help"]) > 1:
         return said["help"][0 if _asks_for_none(file, line) else 1], ""
@@ -259,6 +259,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     return said["help"][0], ""
 
 
+#: rows of branches on a shape that depends on values
+_OF_SHAPE = ("dynamic shape that decides", "dynamic shape that is counted")
 #: rows of what torch can do at the end of the graph, where no number that changes is given to it
 _PUT_OFF = ("print", "warning", "log function")
 

@@ -17,7 +17,7 @@ from programs import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf import advice, advise, compiling, summary  # noqa: E402
-from depyf.advice import breaks, recompiles  # noqa: E402
+from depyf.advice import breaks, recompiles, uses  # noqa: E402
 from depyf.report import overview, words  # noqa: E402
 
 #: what helps changes with torch; the pairs are those of the torch that the project is pinned to
@@ -1037,3 +1037,77 @@ def test_no_tensor_is_advised_for_what_torch_takes_as_a_number_alone(tmp_path):
         words.describe_constant(said)
         assert said["row"] == row, call
         assert ("as a tensor it would break" in said["help"][0]) == (row.startswith("float of"))
+
+
+@pytest.mark.parametrize(
+    "body, used",
+    [
+        (
+            "seen.append(x)\n    if len(seen) % 8 == 0:\n        print(sum(seen[-8:]))",
+            {"grows", "shown"},
+        ),
+        ("seen.append(x)\n    log.info('%s', seen)", {"grows", "shown"}),
+        ("seen.append(x)\n    return x - sum(seen[-8:])", {"grows", "end"}),
+        ("seen.append(x)\n    return x - sum(seen[:8])", {"grows", "all"}),
+        (
+            "seen.append(x)\n    if len(seen) > 2:\n        x = x * 2\n    return x",
+            {"grows", "length"},
+        ),
+    ],
+)
+def test_what_of_a_growing_list_feeds_the_function(tmp_path, body, used):
+    program = tmp_path / "program.py"
+    program.write_text("def f(x):\n    %s\n" % body)
+    assert uses.container_uses(str(program), 2, "seen") == used
+
+
+@pytest.mark.parametrize(
+    "body, appended",
+    [
+        ("seen.append(float(x.sum()))", True),
+        ("n = x.sum().item()\n    self.seen.append(n)", True),
+        ("rows = []\n    rows.append(float(x.sum()))\n    return x * rows[0]", False),
+        ("seen.append(x.sum())", False),
+    ],
+)
+def test_a_number_in_a_list_that_stays_is_told_apart(tmp_path, body, appended):
+    program = tmp_path / "program.py"
+    program.write_text("def f(self, x):\n    %s\n" % body)
+    line = 3 if body.startswith("rows") else 2
+    assert bool(uses.appended_at(str(program), line)) == appended
+
+
+_LOOPS = """
+def several(x):
+    for i in range(3):
+        x = x + 1
+        print(i)
+    return x
+
+def one(x):
+    for i in range(3):
+        x = several(x)
+    return x
+"""
+
+
+def test_a_loop_whose_body_is_a_call_is_not_advised_to_be_one(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(_LOOPS)
+    text = "graph break in loop"
+    for line, advised in ((5, True), (10, False)):
+        said = words.of_break(
+            {"reason": "print", "text": text, "location": "%s:%d" % (program, line)}
+        )
+        assert any("a function of its own" in one for one in said["help"]) == advised
+
+
+def test_the_numbers_that_a_call_changes_are_named(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "class Model:\n    def __init__(self, n):\n        self.calls = 0\n"
+        "        self.load = [0] * n\n        self.total = torch.zeros(3)\n"
+        "    def forward(self, x):\n        self.calls += 1\n        self.total += x\n"
+        "        rows = torch.where(x > 0)[0]\n        self.load[0] += rows.numel()\n"
+    )
+    assert uses.counted_at(str(program), 9) == [7, 10]

@@ -27,6 +27,7 @@ WITHOUT_HINTS = NORMAL + (
     "item that decides",
     "item that is printed",
     "item as an index",
+    "item in a list",
     "distinct values that decide",
     "bool of a size",
     "member of a tensor",

@@ -93,6 +93,16 @@ def f(x):
 
 result = [f(torch.ones(3)), f(torch.zeros(3))]
 """
+_APPENDED = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    seen.append(float(x.sum()))
+    return x * 2
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
 _INDEX = """
 @torch.compile(backend="eager")
 def f(x, at):
@@ -473,6 +483,23 @@ def f(x):
 result = [f(torch.ones(3)), f(-torch.ones(3))]
 """
 _EMPTY_SPLIT = _EMPTY.replace("torch._dynamo.config.capture_dynamic_output_shape_ops = True\n", "")
+_COUNTED = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.load = [0, 0]
+
+    def forward(self, x):
+        rows = torch.where(x > 0)[0]
+        out = torch.zeros(5)
+        if rows.numel() == 0:
+            return out
+        self.load[0] += int(rows.numel())
+        return out.index_add(0, rows, x[rows])
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.arange(5.0) - count) for count in range(4)]
+"""
 _EQUAL = """
 @torch.compile(backend="eager")
 def f(x, y):
@@ -997,6 +1024,36 @@ for x in (torch.ones(3), torch.zeros(3)):
         names=r"\n\? (?P<at>line \d+) asserts it",
     ),
     row(
+        "item in a list",
+        "A tensor's value is turned into a Python number, which {at} adds to a list, so Python must "
+        "wait for it. torch's capture_scalar_outputs does not help: the list is guarded by its "
+        "length, as it is where it holds tensors.",
+        [
+            helps(
+                "Return the tensor, and make the number and append it outside of the compiled "
+                "function.",
+                _APPENDED,
+                """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x.sum()
+
+result = []
+for _ in range(3):
+    y, total = f(torch.ones(3))
+    seen.append(float(total))
+    result.append(y)
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ appends it",
+        names=r"\n\? (?P<at>line \d+) appends it",
+    ),
+    row(
         "list of floats",
         "A tensor of floats or bools is turned into a list of Python values, so Python must wait "
         "for it. torch's capture_scalar_outputs does not help: it is for integers alone.",
@@ -1161,6 +1218,51 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
         ids=("GB0036",),
         reason=r"^Dynamic shape operator$|^dynamic shape operator",
         where=r"aten\._?unique",
+    ),
+    row(
+        "dynamic shape that is counted",
+        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        [
+            helps(
+                "Where that only leaves out what is empty, remove it, as operations on a tensor "
+                "without elements are no error, and make a tensor (a buffer) of each number of the "
+                "module that a call changes ({counted}): a Python number is a constant of the "
+                "graph, and each call would be a compile of the whole. "
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps the "
+                "operation in the graph. " + _ALL_SUCH,
+                _COUNTED,
+                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n"
+                + _COUNTED.replace(
+                    "self.load = [0, 0]",
+                    'self.register_buffer("load", torch.zeros(2, dtype=torch.int64))',
+                )
+                .replace("        if rows.numel() == 0:\n            return out\n", "")
+                .replace("int(rows.numel())", "rows.numel()"),
+            ),
+            helps(
+                "A mask with torch.where keeps the shape fixed, and mask.sum() tells how many it "
+                "keeps: a tensor, on which torch.where can decide, and which a buffer can count.",
+                _COUNTED,
+                """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("load", torch.zeros(2, dtype=torch.int64))
+
+    def forward(self, x):
+        mask = x > 0
+        self.load[0] += mask.sum()
+        return torch.where(mask, x, 0.0)
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.arange(5.0) - count) for count in range(4)]
+""",
+            ),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"(?s)\n\? line \d+ asks for its size\n\? [line \d,]+ counts",
+        names=r"(?s)\n\? (?P<at>line \d+) asks for its size\n\? (?P<counted>[line \d,]+) counts",
     ),
     row(
         "dynamic shape that decides",

@@ -95,6 +95,18 @@ def f(x):
 
 result = [f(torch.ones(3)) for _ in range(4)]
 """
+_SHOWN_OF = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    seen.append(x.sum())
+    if len(seen) > 5:
+        print("the last", sum(seen[-4:]))
+    return x * 2
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _ALL_OF = """
 seen = []
 
@@ -1483,6 +1495,33 @@ for _ in range(4):
         ],
     ),
     row(
+        "growing list that is shown",
+        "",
+        [
+            helps(
+                "A list that grows at each call is guarded by its length. What the function reads "
+                "of it is printed or logged alone: append, and print, outside of the compiled "
+                "function, which returns what is appended.",
+                _SHOWN_OF,
+                """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x.sum()
+
+result = []
+for _ in range(4):
+    y, total = f(torch.ones(3))
+    seen.append(total)
+    if len(seen) > 5:
+        print("the last", sum(seen[-4:]))
+    result.append(y)
+""",
+            )
+        ],
+    ),
+    row(
         "length of a list",
         "",
         [
@@ -1619,9 +1658,9 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         [
             helps(
                 "{at} writes the learning rate as a number. Give the optimizer a tensor, "
-                "lr=torch.tensor(LR) in place of lr=LR, and write into it there, "
-                '["lr"].fill_(VALUE) in place of ["lr"] = VALUE, outside of the compiled function: '
-                "each without the other does not help.",
+                "lr=torch.tensor(LR) in place of lr=LR, and write into it outside of the compiled "
+                'function, ["lr"].fill_(VALUE) in place of ["lr"] = VALUE: each without the other '
+                "does not help.",
                 _RATE,
                 _RATE.replace("lr=0.1", "lr=torch.tensor(0.1)").replace(
                     '["lr"] = rate', '["lr"].fill_(rate)'

@@ -73,6 +73,41 @@ def indexed_at(file: str, line: int) -> int:
     return _used_at(file, line, _indices)
 
 
+def appended_at(file: str, line: int) -> int:
+    """The line that appends the Python number that a line makes of a tensor to a list that is not
+    the function's own; 0 as above.
+    """
+    return _used_at(file, line, _appended)
+
+
+def counted_at(file: str, line: int) -> List[int]:
+    """The lines, in the function around a line, that add to a number of its object, or to one in a
+    list of it.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    found = []
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.AugAssign):
+            target: Any = node.target
+            target = target.value if isinstance(target, ast.Subscript) else target
+            if _path(target).startswith("self.") and _counts(tree, node.target):
+                found.append(node.lineno)
+    return sorted(found)
+
+
+def _counts(tree: Any, target: Any) -> bool:
+    """Whether the file makes a target of numbers, or one in a list of numbers."""
+    picked = isinstance(target, ast.Subscript)
+    made = list(_made(tree, target.value if picked else target))
+    return bool(made) and all(
+        _is_of_numbers(one.left if picked and isinstance(one, ast.BinOp) else one)
+        if picked
+        else isinstance(one, ast.Constant) and isinstance(one.value, (int, float))
+        for one in made
+    )
+
+
 def asserted_at(file: str, line: int) -> int:
     """The line that asserts something of the Python number that a line makes of a tensor; 0 as
     above.
@@ -112,8 +147,9 @@ _GROWS = frozenset("append appendleft extend extendleft insert add".split())
 
 
 def container_uses(file: str, line: int, name: str) -> Set[str]:
-    """What the function around a line does with a container: "grows", "length" (and nothing else
-    of it), "end" (of elements those that are counted from the end), "all" (anything else).
+    """What the function around a line does with a container: "grows", "shown" (printed or logged,
+    or only asked for that), "length" (and nothing else of it), "end" (of elements those that are
+    counted from the end), "all" (anything else).
 
     Args:
         file, line: of the program, a line of the function.
@@ -202,7 +238,32 @@ def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
             yield from ("__bool__", "__len__")
 
 
+#: methods of loggers that write a message
+_LOGS = frozenset("critical debug error exception info log warning write".split())
+
+
+def _shows(node: Any) -> bool:
+    """Whether a node is a call that prints or logs, or a branch that does nothing else."""
+    if isinstance(node, ast.If):
+        return all(isinstance(one, ast.Expr) and _shows(one.value) for one in node.body) and (
+            not node.orelse
+        )
+    is_print = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
+    return is_print or isinstance(node, ast.Call) and _method(node) in _LOGS
+
+
+def _is_shown(node: Any, parents: Any) -> bool:
+    """Whether an expression is read only to be printed or logged, or to decide whether to."""
+    while node is not None and not isinstance(node, ast.stmt):
+        if _shows(node):
+            return True
+        node = parents.get(node)
+    return isinstance(node, ast.If) and _shows(node)
+
+
 def _use_of(node: Any, parents: Any) -> str:
+    if _is_shown(node, parents):
+        return "shown"
     parent = parents.get(node)
     if isinstance(parent, ast.Attribute):
         called = isinstance(parents.get(parent), ast.Call) and parents[parent].func is parent
@@ -213,6 +274,8 @@ def _use_of(node: Any, parents: Any) -> str:
         index: Any = parent.slice
         if type(index).__name__ == "Index":  # up to CPython 3.8
             index = index.value
+        if isinstance(index, ast.Slice) and index.upper is None:
+            index = index.lower
         return "end" if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
     asked = isinstance(parent, (ast.If, ast.While, ast.IfExp)) and parent.test is node
     negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
@@ -412,6 +475,22 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
     return found
 
 
+def calls_alone(file: str, line: int) -> bool:
+    """Whether the body of the innermost loop around a line is one call."""
+    tree = parsed(file)
+    loops = [one for one in uncut_around(file, line) if one[0] != "try"]
+    for node in _nodes(tree) if tree is not None and loops else ():
+        if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1][1]:
+            body: Any = node.body[0]
+            kinds = (ast.Expr, ast.Assign, ast.Return)
+            return len(node.body) == 1 and isinstance(body, kinds) and _is_call(body.value)
+    return False
+
+
+def _is_call(node: Any) -> bool:
+    return isinstance(node, ast.Call)
+
+
 def calls(file: str, method: str) -> bool:
     """Whether a file calls a method of that name."""
     tree = parsed(file)
@@ -538,6 +617,21 @@ def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The expressions that a node prints."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
         yield from node.args
+
+
+def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node adds to a container that lives longer than the function."""
+    if isinstance(node, ast.Call) and _method(node) in _GROWS:
+        kept = _path(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        function = _around(tree, node.lineno)
+        own = {
+            name
+            for one in (ast.walk(function) if function is not None else ())
+            if isinstance(one, (ast.Assign, ast.AnnAssign))
+            for name in _assigned(one)
+        }
+        if kept and kept not in own:
+            yield from node.args
 
 
 def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

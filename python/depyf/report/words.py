@@ -41,6 +41,7 @@ _USES = (
     (uses.printed_at, "prints"),
     (uses.indexed_at, "indexes with"),
     (uses.asserted_at, "asserts"),
+    (uses.appended_at, "appends"),
 )
 _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
@@ -79,6 +80,8 @@ def of_break(found: Document) -> Said:
     elif _SIZED.search(reason):
         used = uses.sized_at(filename, line)
         said += "\n? line %d asks for its size" % used if used else ""
+        counted = uses.counted_at(filename, line) if used else []
+        said += "\n? %s counts" % ", ".join("line %d" % one for one in counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         said += "\n? prints a number"
     if _OF_NUMBER.search(raw):
@@ -93,6 +96,8 @@ def of_break(found: Document) -> Said:
     why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
+    if looped and _is_body_called(filename, line, stack):
+        looped = ()
     given = _advice(row, names) + [(one.text, "") for one in looped]
     if row and in_others_library(filename, stack):
         given = _followable(row, given, caller)
@@ -120,6 +125,21 @@ def of_break(found: Document) -> Said:
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
+    """Whether what a loop does is a call already, or the innermost loop around a break is a
+    library's: nobody can make a function of its body, and torch compiles what it calls.
+    """
+    frames = [frame for frame in map(_FRAME.match, stack) if frame is not None]
+    places = [
+        (str(one.group("file") or one.group("path")), int(one.group("line") or one.group("number")))
+        for one in frames
+    ]
+    for file, at in [(filename, line)] + places[::-1]:
+        if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
+            return in_library(file) or uses.calls_alone(file, at)
+    return False
 
 
 #: graph breaks in the words of torch up to 2.6 -> their name and explanation in later ones
@@ -1092,7 +1112,10 @@ def describe_methods(found: Said, place: Tuple[str, int]) -> None:
         place: (file, line) of the compiled function.
     """
     used = uses.owner_uses(place, (found["file"], found["line"]), found["name"])
-    if "grows" in used and used != {"grows"}:
+    if used == {"grows", "shown"}:
+        _advise(found, "growing list that is shown")
+    elif "grows" in used and used != {"grows"}:
+        used = {"length" if one == "shown" else one for one in used}
         read = "growing list that is read" if "all" in used else "length of a list"
         _advise(found, "end of a list" if used == {"grows", "length", "end"} else read)
 
@@ -1184,6 +1207,9 @@ def _length_row(found: Said) -> str:
     """
     source = found["source"]
     used = uses.container_uses(found["file"], found["line"], found["name"])
+    if used == {"grows", "shown"}:
+        return "growing list that is shown"
+    used = {"length" if one == "shown" else one for one in used}
     if used and used <= {"grows", "length", "end"} and used != {"grows"}:
         return "end of a list" if "end" in used else "length of a list"
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
