@@ -1025,9 +1025,9 @@ for x in (torch.ones(3), torch.zeros(3)):
     ),
     row(
         "item in a list",
-        "A tensor's value is turned into a Python number, which {at} adds to a list, so Python must "
-        "wait for it. torch's capture_scalar_outputs does not help: the list is guarded by its "
-        "length, as it is where it holds tensors.",
+        "A tensor's value is turned into a Python number, which {at} adds to a list, so Python "
+        "must wait for it. torch's capture_scalar_outputs does not help: the list is guarded by "
+        "its length, as it is where it holds tensors.",
         [
             helps(
                 "Return the tensor, and make the number and append it outside of the compiled "
