@@ -81,7 +81,7 @@ def _found(document: Document) -> List[Change]:
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
         advice, patch = _first_patch(said, file, line, document)
-        saved = cause["cost"]
+        saved = cause["cost"] + cause.get("restarted", 0.0)
         if cause["kind"] == "recompile" and _FROM_THE_SECOND in advice:
             saved -= node.seconds  # the recompile for the second value stays
         told = (saved, cause["kind"], file, line, words, advice, patch)

@@ -104,11 +104,21 @@ def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[s
 
 def _failed_function(entry: Document) -> Optional[Tuple[Any, ...]]:
     """(name, file, line) of the function of a compile that came to nothing, None where torch does
-    not tell.
+    not tell, and for the rest of a function after a break.
     """
+    from depyf.trace.names import resumed
+
     metrics = entry.get("metrics") or {}
+    if resumed(metrics.get("co_name"))[0]:
+        return None
     found = metrics.get("co_name"), metrics.get("co_filename"), metrics.get("co_firstlineno")
     return found if all(found) else None
+
+
+def _is_empty(entry: Document) -> bool:
+    """Whether torch traced a function to its end and found nothing to compile."""
+    made = ("name", "failure", "breaks", "artifacts")
+    return bool(entry.get("metrics")) and not any(entry.get(one) for one in made)
 
 
 def _by_a_block(entry: Document) -> bool:
@@ -144,8 +154,9 @@ def graph_breaks(breaks: int, lines: int) -> str:
 
 
 def counts(document: Document) -> Dict[str, Any]:
-    """Numbers of a run: compiles, functions, breaks, their lines, recompiles, failures, cache hits
-    and misses, seconds, decompiled code, replaced, replaced by another block, proven.
+    """Numbers of a run: compiles, functions, breaks, their lines, recompiles, failures, compiles
+    that found nothing to compile, cache hits and misses, seconds, decompiled code, replaced,
+    replaced by another block, proven.
     """
     from depyf.report import words
 
@@ -170,6 +181,7 @@ def counts(document: Document) -> Dict[str, Any]:
             if entry.get("reasons") and not words.is_limit(entry.get("failure"))
         ),
         "failures": sum(1 for _, entry in entries if entry.get("failure")),
+        "empty": sum(1 for _, entry in entries if _is_empty(entry)),
         "hits": sum(1 for event in caches if event.get("result") == "hit"),
         "misses": sum(1 for event in caches if event.get("result") == "miss"),
         "seconds": sum(seconds(entry) for _, entry in entries),
@@ -273,7 +285,7 @@ def summary(
             _many(number["compiles"], "compile"),
             _many(number["functions"], "function"),
             number["seconds"],
-            ", %d of them failed" % number["failures"] if number["failures"] else "",
+            _came_to_nothing(number),
         ),
         "       %s, %s%s"
         % (
@@ -295,11 +307,9 @@ def summary(
         )
     from depyf.report import overview
 
-    most = [
-        cause
-        for cause in overview.causes(overview.nodes_of([document]))
-        if cause["kind"] not in told
-    ]
+    nodes = overview.nodes_of([document])
+    lines[1:1] = _uncompiled(nodes, links)
+    most = [cause for cause in overview.causes(nodes) if cause["kind"] not in told]
     # what cost nothing follows what did, and takes no place of it
     most.sort(
         key=lambda cause: (
@@ -328,6 +338,39 @@ def summary(
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)
+
+
+def _came_to_nothing(number: Dict[str, Any]) -> str:
+    """The compiles that made no code, in words; those without anything to compile where no other
+    made any.
+    """
+    told = ", %d of them failed" % number["failures"] if number["failures"] else ""
+    if number["empty"] and number["empty"] + number["failures"] == number["compiles"]:
+        told += ", %d of them had nothing to compile" % number["empty"]
+    return told
+
+
+#: functions that are named in a line; the rest is counted
+_MOST_NAMED = 3
+
+
+def _uncompiled(nodes: Sequence[Any], links: bool) -> List[str]:
+    """A line that names the functions that torch gave up, so that they run as plain Python."""
+    found: Dict[Tuple[Any, ...], str] = {}
+    for node in nodes:
+        said = node.failure
+        if said is None or said["raised"] or said["row"] == "nothing to compile":
+            continue
+        limit = ", for calls that fit none of its compiles (recompile limit)"
+        where = _node_place(node, links)
+        named = shown(node.called) + (" " + where if where != "?" else "")
+        found.setdefault((node.place, node.called), named + limit * node.is_limit)
+    if not found:
+        return []
+    told = list(found.values())[:_MOST_NAMED]
+    if len(found) > _MOST_NAMED:
+        told.append("%d more" % (len(found) - _MOST_NAMED))
+    return ["       runs uncompiled: " + "; ".join(told)]
 
 
 def _cached(hits: int, misses: int) -> str:

@@ -627,3 +627,39 @@ def test_a_tensor_that_is_not_given_any_more_is_one_change_with_that_it_is_given
         change.words,
         change.also[0].words,
     )
+
+
+def test_the_analysis_that_began_again_at_a_break_is_a_part_of_what_the_break_costs():
+    first = dict(compiled("/a/b.py", 1, 9.0, breaks=[dict(ITEM, location="/a/b.py:4")]), name="g")
+    first["metrics"].update(restart_reasons=["item"], dynamo_compile_time_before_restart_us=4e6)
+    first.update(replaced=True, verdict="exact")
+    (change,) = advise.changes(run_of([first]))
+    assert change.seconds == 4.0
+    text = advise.text(run_of([first]))
+    assert "up to 4.00 s" in text and "4.00 s  analysis that torch threw away" in text
+
+
+def test_the_functions_that_run_uncompiled_are_named_first():
+    reached = compiled("/a/b.py", 1, 0.5, failure=LIMIT, qualname="Model.hook")
+    failed = compiled("/a/b.py", 5, 0.5, failure="Unsupported: x", qualname="Model.forward")
+    second = summary.summary(run_of([failed, reached])).splitlines()[1]
+    assert second == (
+        "       runs uncompiled: Model.forward %s; Model.hook %s, for calls that fit none of its "
+        "compiles (recompile limit)"
+        % (terminal.place("/a/b.py", 5, False), terminal.place("/a/b.py", 1, False))
+    )
+    assert "runs uncompiled" not in summary.summary(run_of([again("/a/b.py", 1, 1.0, "x == 2")]))
+
+
+def test_the_rest_of_a_function_is_no_function_of_the_program():
+    whole = dict(compiled("/a/b.py", 1, 1.0), name="a", replaced=True, verdict="exact")
+    rest = compiled("/a/b.py", 3, 1.0)
+    rest["metrics"]["co_name"] = "torch_dynamo_resume_in_f_at_3"
+    assert summary.counts(run_of([whole, rest]))["functions"] == 1
+    empty, failed = (
+        compiled("/a/b.py", 5, 1.0),
+        compiled("/a/b.py", 7, 1.0, failure="Unsupported: x"),
+    )
+    first = summary.summary(run_of([empty, failed])).splitlines()[0]
+    assert first.endswith("1 of them failed, 1 of them had nothing to compile")
+    assert "nothing to compile" not in summary.summary(run_of([whole, empty])).splitlines()[0]

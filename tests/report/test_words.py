@@ -889,3 +889,11 @@ def test_a_rest_that_torch_gives_up_is_not_said_to_be_the_whole_function():
         found = words.of_break({"reason": "x", "text": text, "user_stack": frames})
         assert "gives the rest of the function up: it runs" in found["then"]
     assert "of its own" not in breaks.WHILE.words  # after the break, the loop is given up
+
+
+def test_a_float_that_no_operator_takes_is_not_said_to_be_taken_by_one():
+    metrics = {"duration_us": 1e6, "restart_reasons": ["TensorifyScalarRestartAnalysis"]}
+    metrics["dynamo_compile_time_before_restart_us"] = 5e5
+    entry = {"compile_id": "0/0", "name": "f", "metrics": metrics}
+    (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+    assert "operator" not in row["help"]  # none need take the float

@@ -881,7 +881,8 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
 
     The costliest come first, failures before others of the same cost; what torch does by design
-    comes last.
+    comes last. `restarted` of a break are the seconds of analysis that torch threw away there,
+    which `cost` leaves out: they are a part of the compile that has the break.
     """
     found: Dict[Tuple[Any, ...], Cause] = {}
 
@@ -907,9 +908,12 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
                     compiles += 1
                     functions.add(id(child.function))
             identity = ("break", graph_break["file"], graph_break["line"], graph_break["what"])
-            empty: Cause = {"resumed": 0, "resume_functions": set()}
+            empty: Cause = {"resumed": 0, "resume_functions": set(), "restarted": 0.0}
             add(identity, node, cost, dict(empty, kind="break", **{"break": graph_break}))
             found[identity]["resumed"] += compiles
+            # the analysis up to the first break, which torch begins again to cut the graph there
+            if graph_break is node.cuts[0] and not node.failure:
+                found[identity]["restarted"] += _restarted(node)
             found[identity]["resume_functions"] |= functions
         # at the limit nothing is compiled: why not stands at the compiles before, if it is the same
         if node.reasons and not node.reasons[0].get("listed"):
@@ -1056,9 +1060,7 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
         entry, metrics = node.entry, node.entry.get("metrics") or {}
         restarts = metrics.get("restart_reasons")
         if isinstance(restarts, list) and restarts:
-            lost = _seconds(
-                metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
-            )
+            lost = _restarted(node)
             reasons = [_named_class(str(reason).split("\n")[0])[:160] for reason in restarts]
             add(_RESTARTED, lost, node, ", ".join(reasons[:3]))
         if node.reasons:
@@ -1095,6 +1097,16 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
     # of guards of a function that was compiled once nothing can be saved
     rows = [row for row in rows if row["help"] or row["what"] != _GUARDS]
     return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def _restarted(node: Node) -> float:
+    """Seconds of a compile's analysis that torch threw away to begin again."""
+    metrics = node.entry.get("metrics") or {}
+    if not metrics.get("restart_reasons"):
+        return 0.0  # torch tells a time of compiles that had no restart, too
+    return _seconds(
+        metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
+    )
 
 
 def _named_class(reason: str) -> str:
@@ -1161,9 +1173,10 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
         for reason in node.entry["metrics"]["restart_reasons"]
     ):
         said.append(
-            "TensorifyScalarRestartAnalysis: torch took a float for any number, and an operator "
-            "needs it as a constant. Pass it as a tensor, or set "
-            "torch._dynamo.config.specialize_float = True where it hardly changes."
+            "TensorifyScalarRestartAnalysis: torch took a float for any number, could not make it "
+            "a tensor in the graph, and began again with the float as a constant. Where your code "
+            "passes it, pass a tensor; where it hardly changes, set "
+            "torch._dynamo.config.specialize_float = True."
         )
     return " ".join(said)
 
