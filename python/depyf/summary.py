@@ -321,7 +321,7 @@ def summary(
     for cause in sorted(most[:3], key=lambda cause: (overview.is_normal(cause), -cause["cost"])):
         line, advice = _cause(cause, links)
         lines.append("  " + line)
-        if advice and len(lines) < 9:
+        if advice and len(lines) < 9 and "            " + advice not in lines:  # it is told once
             lines.append("            " + advice)
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))

@@ -897,3 +897,42 @@ def test_a_float_that_no_operator_takes_is_not_said_to_be_taken_by_one():
     entry = {"compile_id": "0/0", "name": "f", "metrics": metrics}
     (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
     assert "operator" not in row["help"]  # none need take the float
+
+
+def test_a_line_in_no_loop_is_said_to_be_called_from_one():
+    debug = "  Developer debug context: frame skipped: loss_of (/a/b.py line 51)"
+    raw = GIVEN_UP + debug
+    frames = [
+        'File "/a/b.py", line 56, in loss_of',
+        "  cell()",
+        'File "/a/b.py", line 16, in timer',
+    ]
+    said = {"reason": "x", "text": raw}
+    assert "is called from inside a loop" in words.of_break(dict(said, user_stack=frames))["then"]
+    assert "It stands inside" in words.of_break(dict(said, user_stack=frames[:1]))["then"]
+
+
+def test_a_clock_that_torch_names_with_a_dot_behind_is_known():
+    explanation = "Dynamo does not know how to trace the builtin `time.time.` This function is"
+    reason = "Attempted to call function marked as skipped"
+    found = words.of_break({"reason": reason, "explanation": explanation, "text": "x"})
+    assert found["why"] == "`time.time` reads a clock, which torch does not trace."
+
+
+def test_the_summary_tells_one_advice_once():
+    def failed(number):
+        metrics = {"duration_us": 1e6, "co_name": "f", "co_filename": "/a/b.py"}
+        metrics["co_firstlineno"] = number
+        made = {
+            "compile_id": "%d/0" % number,
+            "metrics": metrics,
+            "failure": "Unsupported: " + ITEM,
+        }
+        return dict(made, breaks=[{"reason": ITEM, "text": ITEM, "location": "/a/b.py:9"}])
+
+    entries = [failed(number) for number in range(3)]
+    told = summary.summary({"functions": [], "unattributed": entries})
+    assert told.count("because of line 9") == 3 and told.count("help: ") == 1
+
+
+ITEM = "Unsupported Tensor.item() call with capture_scalar_outputs=False"

@@ -5,6 +5,7 @@ import ast
 import depyf
 import pytest
 import torch
+from depyf.torch import fullcode
 from depyf.torch.compat import guard_root
 from depyf.torch.guards import check_no_aliasing, check_tensor
 from depyf.trace import guard_text
@@ -141,3 +142,18 @@ def test_aliasing():
 def test_what_an_expression_reads_does_not_depend_on_the_number_of_an_item(text):
     found = guard_text.parsed_expression(text)
     assert found == guard_text._parsed.__wrapped__(text)
+
+
+def test_a_guard_of_a_symbol_without_a_line_asks_for_no_report():
+    text = "L['y'].size()[0] == L['x'].size()[0]  # (unknown var s48, please file a bug)"
+    guard = guard_text.make_guard(text)
+    assert guard.text == "L['y'].size()[0] == L['x'].size()[0]" and guard.comment == ""
+
+
+def test_full_code_tells_locals_from_globals_and_each_condition_once():
+    group = [guard_text.make_guard(text) for text in ("L['n'] == 2", "L['n'] == 2")]
+    for one in group:
+        one.expression = one.text
+    assert fullcode._conditions(group, fullcode._States()) == ["L['n'] == 2"]
+    heading = fullcode._heading("G['model'] L['x'] L['y']", group)
+    assert heading[0] == "x, y, global model"

@@ -1872,7 +1872,7 @@ seconds = time.perf_counter() - begin
         ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177"),
         reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin",
         where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?\.?`",
-        names=r"`(?P<name>time\.\w+)`",
+        names=r"`(?P<name>time\.\w+)\.?`",
     ),
     row(
         "drawn by Python",

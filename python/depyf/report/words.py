@@ -110,7 +110,7 @@ def of_break(found: Document) -> Said:
         "row": row.key if row else "",
         "why": why or explanation.split("\n")[0] or reason,
         "explanation": explanation if why else "",
-        "then": _then("\n".join([raw, *stack])),
+        "then": _then("\n".join([raw, *stack]), _is_called_from(raw, stack)),
         "help": help,
         "patches": [patch for _, patch in given],
         # a hint against what is done on purpose would mislead, as would one that does not help
@@ -334,10 +334,28 @@ def gives_up(is_rest: bool) -> str:
     ) % ("rest of the" if is_rest else "whole")
 
 
-def _then(raw: str) -> str:
+#: the function that torch gives up at a break, and that of a frame
+_SKIPPED = re.compile(r"frame skipped: (?P<name>\S+) \(")
+_IN = re.compile(r'^\s*File ".+", line \d+, in (?P<name>\S+)')
+
+
+def _is_called_from(raw: str, stack: Sequence[str]) -> bool:
+    """Whether a break is not in the function that torch gives up, but in one that it calls."""
+    given_up = _SKIPPED.search(raw)
+    frames = [one for one in map(_IN.match, stack) if one is not None]
+    if given_up is None or not frames:
+        return False
+    return given_up.group("name") != frames[-1].group("name")
+
+
+def _then(raw: str, called: bool = False) -> str:
+    """What a break leads to where that is more than a cut; `called`: it stands in a function that
+    the compiled one calls, so that the loop is that of the call.
+    """
     gone = gives_up(bool(_OF_REST.search(raw)))
     if _LOOP.search(raw):
-        return "It stands inside a loop, where torch cannot cut a graph, so " + gone
+        where = "is called from" if called else "stands"
+        return "It %s inside a loop, where torch cannot cut a graph, so %s" % (where, gone)
     return gone[0].upper() + gone[1:] if _GIVEN_UP.search(raw) else ""
 
 

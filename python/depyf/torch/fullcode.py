@@ -353,9 +353,10 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
         said = [state_in_words(state_of(guard.text)) for guard in group]
         title += "".join(": " + one for one in said if one)
     else:
-        title = ", ".join(
-            ("global " if one.startswith("G[") else "") + one[3:-2] for one in source.split(" ")
-        )
+        looked_at = source.split(" ")
+        of_frame = [one[3:-2] for one in looked_at if not one.startswith("G[")]
+        # behind the locals, which would read as globals, too
+        title = ", ".join(of_frame + ["global " + one[3:-2] for one in looked_at if one[0] == "G"])
     tensors = [one.expression or "" for one in group if tensor_in_words(one.expression or "")]
     inside = [one for one in tensors if not one.startswith("__check_tensor(%s," % source)]
     if len(inside) < len(tensors):
@@ -385,7 +386,9 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
             found.append("__global_state() == %s" % states.name(state.group("state")))
         else:
             one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
-            found.append("(%s)" % one_line if _needs_parentheses(one_line) else one_line)
+            one_line = "(%s)" % one_line if _needs_parentheses(one_line) else one_line
+            if one_line not in found:  # torch has some twice, for two reasons
+                found.append(one_line)
     return [
         "__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))) if one in marks else one
         for one in found

@@ -50,6 +50,8 @@ _ITEM = re.compile(r"(?:(?<=\[)(?=[0-9]+\])|(?<=\[')(?=[0-9]+'\]))(?:0|[1-9][0-9
 #: in a guard's comment: the line that the guard is for, and the stack there
 _PLACE = re.compile(r"^.*# (?P<path>[^\n]+):\d+ in [^\n]+$", re.MULTILINE)
 _STACK_FILE = re.compile(r'File "(?P<path>[^"\n]+)", line \d+')
+#: what torch says of a symbol that it knows no line for, as if that were an error
+_UNKNOWN = re.compile(r"^# \(unknown (var|source) .*please file a bug\)$")
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
 
 
@@ -244,6 +246,8 @@ def make_guard(
 ) -> Guard:
     """A `Guard` from the text that torch prints for it."""
     code, comment = split_comment(text)
+    if _UNKNOWN.match(comment):
+        comment = ""
     stack = []
     for frame in user_stack or ():
         stack.append(
