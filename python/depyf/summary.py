@@ -310,9 +310,11 @@ def summary(
     nodes = overview.nodes_of([document])
     lines[1:1] = _uncompiled(nodes, links)
     most = [cause for cause in overview.causes(nodes) if cause["kind"] not in told]
-    # what cost nothing follows what did, and takes no place of it
+    # what cost nothing follows what did, and takes no place of it; but what is never compiled would
+    # have cost
     most.sort(
         key=lambda cause: (
+            cause["kind"] != "failure" or cause["failure"]["row"] != "nothing to compile on a side",
             overview.is_normal(cause),
             cause["cost"] < 0.005
             and (cause["kind"] != "failure" or cause["failure"]["row"] == "nothing to compile"),
@@ -432,8 +434,11 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
 
     found: Dict[Any, Tuple[Dict[str, Any], List[str]]] = {}
     for _, entry in all_entries(document):
-        for graph_break in entry.get("breaks") or ():
-            said = words.of_break(graph_break)
+        told = [(one, words.of_break(one)) for one in entry.get("breaks") or ()]
+        nothing = words.of_nothing(entry) if entry.get("resumes") else None
+        if nothing is not None:  # what a break led to
+            told.append(({"location": "%(file)s:%(line)d" % nothing}, nothing))
+        for graph_break, said in told:
             if not on_purpose and said["row"] in advice.NORMAL:
                 continue
             where = _break_place(graph_break, said)

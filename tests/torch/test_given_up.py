@@ -1,6 +1,7 @@
 """A function that torch compiles no more: full_code, the code that calls it and README.md say so."""
 
 import os
+import random
 import re
 
 import pytest
@@ -145,6 +146,38 @@ def test_a_function_that_never_had_anything_to_compile_is_told_of(tmp_path):
     assert "not compiled  " in said and "no operation on tensors is left" in said
     assert "because of line" not in said
     assert "no operation on tensors is left" in advise.text(document)
+
+
+def test_a_side_that_the_first_call_did_not_take_is_told_of(tmp_path):
+    """What follows a break has nothing to compile there, so torch never looks at the other side."""
+    side = [2.0]
+
+    def act(x, k):
+        if random.random() < side[0]:
+            return k
+        return (x * 2).sum()
+
+    def only_prints(x, k):
+        y = x * 2
+        if random.random() < side[0]:
+            print("the end", y)
+        return y
+
+    with depyf.prepare_debug(str(tmp_path)):
+        for function in (act, only_prints):
+            compiled = torch.compile(function, backend="eager")
+            compiled(torch.ones(3), 1)
+            side[0] = -1.0
+            compiled(torch.ones(3), 1)
+            side[0] = 2.0
+    line = act.__code__.co_firstlineno + 3
+    document = summary.load(str(tmp_path))
+    told = "line %d is never compiled" % line
+    assert told in summary.summary(document)
+    assert "compile what line %d computes as a function of its own" % line in advise.text(document)
+    assert told in summary.breaks_text(document)
+    told_of_others = summary.breaks_text(document).replace(told, "")
+    assert "is never compiled" not in told_of_others
 
 
 def test_what_the_exception_of_a_compile_ended_is_compiled_again(tmp_path):

@@ -587,6 +587,21 @@ def f(x, times):
 
 result = f(torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]))
 """
+_NOTHING_ON_A_SIDE = """
+import random
+
+limit = [2.0]
+
+@torch.compile(backend="eager")
+def f(x):
+    if random.random() < limit[0]:
+        return 0
+    return x * 2
+
+result = [f(torch.ones(3))]
+limit[0] = -1.0
+result.append(f(torch.ones(3)))
+"""
 _NOTHING = """
 @torch.compile(backend="eager")
 def f(values, step):
@@ -2165,6 +2180,29 @@ result = f([torch.ones(3)], 3)
         reason=r"^nothing to compile$",
     ),
     row(
+        "nothing to compile on a side",
+        "The side of this branch that the first call took has nothing to compile, so torch runs "
+        "the rest of the function as plain Python from then on: {other} is never compiled.",
+        [
+            helps(
+                "Decide before the call, and compile what {other} computes as a function of its "
+                "own; or let the first call be one that goes there.",
+                _NOTHING_ON_A_SIDE,
+                """
+import random
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, -1.0)]
+""",
+            )
+        ],
+        reason=r"^nothing to compile, and line \d+ is never compiled$",
+        names=r"nothing to compile, and (?P<other>line \d+) is never compiled",
+    ),
+    row(
         "no compiler",
         "Inductor makes its kernels with a C++ compiler (Triton with one for C), and found none.",
         [
@@ -2473,6 +2511,7 @@ AROUND = NORMAL + (
     "data loader",
     "limit",
     "nothing to compile",
+    "nothing to compile on a side",
     "backend",
     "backward",
     "rnn",

@@ -475,6 +475,32 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
     return found
 
 
+def computed_after(file: str, line: int) -> int:
+    """The first line on a side of the branch of a line, or below it, that computes something of
+    what its function is given; 0 where there is none, or the line decides nothing.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    nodes = list(ast.walk(function)) if function is not None else []
+    if not any(
+        isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test) for one in nodes
+    ):
+        return 0
+    given = {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
+    found = 0
+    for one in nodes:
+        if isinstance(one, ast.Call):
+            taken = list(one.args) + [each.value for each in one.keywords]
+            taken += [one.func.value] if isinstance(one.func, ast.Attribute) else []
+        elif isinstance(one, ast.BinOp):
+            taken = [one.left, one.right]
+        else:
+            continue
+        if one.lineno > line and not _shows(one) and any(given & _names(each) for each in taken):
+            found = min(found or one.lineno, one.lineno)
+    return found
+
+
 def calls_alone(file: str, line: int) -> bool:
     """Whether the body of the innermost loop around a line is one call."""
     tree = parsed(file)

@@ -1428,20 +1428,35 @@ _COMPILED_HERE = re.compile(r"[/\\]torch[/\\](_dynamo|nn[/\\]modules)[/\\]")
 
 def of_nothing(entry: Document) -> Optional[Said]:
     """What a compile says to its reader that found nothing to compile in a function that the
-    program compiles; None for other compiles, for the rest of a function after a break, and for
-    what a compiled function only calls.
+    program compiles, or in one side of a branch in the rest of a function after a break; None for
+    other compiles, and for what a compiled function only calls.
     """
     stack = entry.get("user_stack") or ()
-    if entry.get("name") or entry.get("resumes") or len(stack) < 2:
+    if entry.get("name") or len(stack) < 2:
         return None
     if given_up(entry).get("why") != "nothing to compile":
         return None
+    if entry.get("resumes"):
+        return _of_a_side(str(list(stack)[-1]))
     callers = [frame for frame in map(_FRAME.match, map(str, stack[-2:])) if frame is not None]
     paths = [str(frame.group("file") or frame.group("path")) for frame in callers]
     if len(paths) < 2 or not _COMPILED_HERE.search(paths[0]) or in_library(paths[1]):
         return None
     text = "nothing to compile"
     return dict(of_break({"reason": text, "text": text}), raised=False)
+
+
+def _of_a_side(frame: str) -> Optional[Said]:
+    """As `of_nothing`, of the rest of a function that begins in the test of a branch."""
+    place = _FRAME.match(frame)
+    file = str(place.group("file") or place.group("path")) if place is not None else ""
+    line = int(place.group("line") or place.group("number")) if place is not None else 0
+    other = 0 if in_library(file) else uses.computed_after(file, line)
+    if not other:
+        return None
+    text = "nothing to compile, and line %d is never compiled" % other
+    said = {"reason": text, "text": text, "location": "%s:%d" % (file, line)}
+    return dict(of_break(said), raised=False)
 
 
 #: exceptions after which torch runs the function as plain Python, whatever is set
