@@ -410,3 +410,16 @@ def test_a_break_that_is_called_in_a_loop_or_a_try_is_told_with_its_way(tmp_path
     )
     assert said in readme
     assert said in (tmp_path / "index.html").read_text().replace("&#39;", "'")
+
+
+def test_the_only_rest_of_a_function_is_not_said_to_be_uncalled_perhaps(tmp_path):
+    seen = []
+
+    def note(x, _):
+        seen.append(float(x.abs().max()))
+
+    dump(tmp_path, note, (0,))
+    assert seen == [1.0]
+    for name in ("__transformed_code_0_for_*note.py", "full_code_for_*note_0.py", "README.md"):
+        told = " ".join(one(tmp_path, name).replace("\n#", "").split())
+        assert "each call goes on with it, unless an exception" in told, name

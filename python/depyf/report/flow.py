@@ -216,7 +216,8 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
             "label": "▷ %s · no compile" % name,
             "kind": "function",
             "link": "#compile/" + node.key,
-            "title": "%s: %s" % (name, words.NO_COMPILE_OF_REST),
+            "title": "%s: %s"
+            % (name, words.no_compile_of_rest(len(node.entry.get("calls") or ()))),
         }
         for name in node.uncompiled
     ]

@@ -1394,6 +1394,20 @@ NO_COMPILE_OF_REST = (
     "torch made no compile of it while depyf looked: it was not called, or it had nothing to "
     "compile and ran as plain Python."
 )
+_NO_COMPILE_OF_ONLY_REST = (
+    "torch made no compile of it while depyf looked: each call goes on with it, unless an "
+    "exception ends the call before, so it had nothing to compile and ran as plain Python."
+)
+
+
+def no_compile_of_rest(rests: int) -> str:
+    """What is said of a resume function that has no compile.
+
+    Args:
+        rests: how many resume functions the code calls that calls it: of several, those behind an
+            `if` need not be called.
+    """
+    return _NO_COMPILE_OF_ONLY_REST if rests == 1 else NO_COMPILE_OF_REST
 
 
 #: of what uncompiled calls of a function at its limit call

@@ -903,7 +903,8 @@ def _overview_entry(
     titles = {rest.name: rest.title for rest in entry._rests}
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""
-        lines.append("- goes on in %s%s: %s" % (_code(name), title, words.NO_COMPILE_OF_REST))
+        said = words.no_compile_of_rest(len(entry.calls))
+        lines.append("- goes on in %s%s: %s" % (_code(name), title, said))
     caches: Dict[str, List[Dict[str, Any]]] = {}
     for event in entry.cache:
         caches.setdefault(event["cache"], []).append(event)

@@ -890,8 +890,17 @@ class Renderer:
             "from __future__ import annotations",
             "",
         ]
-        if missing:
-            said = "%s: %s" % (", ".join(missing), words.NO_COMPILE_OF_REST)
+        beside = {
+            name: len(entry.calls)
+            for one in functions
+            for entry in one.entries
+            for name in entry.calls
+        }
+        said_of: Dict[str, List[str]] = {}
+        for name in missing:
+            said_of.setdefault(words.no_compile_of_rest(beside.get(name, 0)), []).append(name)
+        for why, missed in said_of.items():
+            said = "%s: %s" % (", ".join(missed), why)
             head += ["# " + line for line in textwrap.wrap(_comment(said), 98)] + [""]
         for name in given_up:
             gone = self._given_up[codes[name]]

@@ -457,7 +457,8 @@ class Session(Records):
                 "file, it was not called yet, or torch made no code of it." % rest.files
             )
             if ended or compiled is not None:
-                said = _what_became(compiled, self._given_up(code) if ended else {})
+                given_up = self._given_up(code) if ended else {}
+                said = _what_became(compiled, given_up, len(entry._rests))
             texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
@@ -743,11 +744,13 @@ def _files_of(entries: List[Entry]) -> str:
     )
 
 
-def _what_became(function: Optional[Function], given_up: Dict[str, str]) -> str:
-    """A sentence that says where the code of a resume function is, or why there is none."""
+def _what_became(function: Optional[Function], given_up: Dict[str, str], rests: int) -> str:
+    """A sentence that says where the code of a resume function is, or why there is none; `rests`:
+    how many resume functions the code that calls it calls.
+    """
     entries = function.entries if function is not None else []
     if not entries and not given_up:
-        return words.NO_COMPILE_OF_REST
+        return words.no_compile_of_rest(rests)
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))
