@@ -224,12 +224,22 @@ bool StructureGraph::is_ancestor(RegionId outer, RegionId inner) const {
   return inner == outer;
 }
 
+/// Does the place of the jump tell that it was written (3.11+)? What the compiler adds has the place
+/// of what comes before it.
+bool StructureGraph::is_written_break(const Node& node) const {
+  if (options.made_by_dynamo || !options.layout_tells || node.body.empty() ||
+      !has_width_of(node.term_columns, {"break"}))
+    return false;
+  const Value& before = at(node.body.back());
+  return before.line != node.term_line && before.line > 0;
+}
+
 bool StructureGraph::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
   if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX)
     return false;
   BlockId b = node.edges[0].to;
-  if (b == a || b == entry || b == body_end) return false;
+  if (b == a || b == entry || b == body_end || is_written_break(node)) return false;
   const Node& next = nodes[b.index];
   return next.pred_count == 1 && next.region == node.region &&
          next.params.size() == node.edges[0].args.size();

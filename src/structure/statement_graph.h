@@ -110,6 +110,8 @@ class StatementGraph {
   bool add_breaks();
   /// The last line of each loop, into last_, and of what each node dominates.
   std::vector<std::int32_t> find_last_lines();
+  /// Of what a way out of a loop leads to, the one place that stands after the line; else the way.
+  std::uint32_t after_lines(std::uint32_t way, std::int32_t line) const;
   /// Does `p`, which is no loop's test, lead to `t` by a `break` or `continue`?
   bool written_jump(std::uint32_t p, std::uint32_t t) const;
   /// By lines: does the code at `t`, which the test at the header `h` leads to, stand in the loop?

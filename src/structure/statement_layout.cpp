@@ -136,7 +136,8 @@ bool StatementGraph::add_breaks() {
     const std::uint32_t d = dom_.idom[t];
     std::uint32_t loop = d == kNone ? kNone : holds[d];
     if (loop != kNone && !in_loop(t, loop)) {
-      if (d == loop)
+      const bool stands_inside = last[loop] > 0 && is_block(t) && first_line(t) <= last[loop];
+      if (d == loop && !stands_inside)
         loop = around[loop];
       else if (in_loop(d, loop))
         ways_out[loop].push_back(t);
@@ -156,10 +157,15 @@ bool StatementGraph::add_breaks() {
   for (std::uint32_t h = 0; h < n; ++h) {
     if (!header_[h]) continue;
     std::uint32_t exit = kNone;
-    for (std::uint32_t t : ways_out[h])
+    for (std::uint32_t way : ways_out[h]) {
+      const std::uint32_t t = way < blocks_ + regions_ && !is_handler[way] && last[h] > 0 &&
+                                      first_line(way) <= last[h]
+                                  ? after_lines(way, last[h])
+                                  : way;
       if (t < blocks_ + regions_ && !is_handler[t] && side_of(t, h) != Side::Inside &&
           (exit == kNone || first_line(t) > first_line(exit)))
         exit = t;
+    }
     if (exit == kNone || const_return(exit) || first_line(exit) <= last[h]) continue;
     const std::uint32_t around_exit = header_[exit] ? outer_[exit] : loop_[exit], outer = outer_[h];
     // out of two loops: `break` of the inner one leads to that of the outer one, past the inner
@@ -173,9 +179,10 @@ bool StatementGraph::add_breaks() {
               else_stands_before(outer, exit, last);
       for (std::uint32_t t : ways_out[outer]) fits &= under[t] < first_line(exit);
     }
-    for (std::uint32_t t : ways_out[h]) fits &= t == exit || under[t] < first_line(exit);
+    for (std::uint32_t t : ways_out[h])
+      fits &= dom_.dominates(t, exit) || under[t] < first_line(exit);
     for (std::uint32_t p : preds(exit))
-      if (!dom_.dominates(exit, p)) fits &= holds[p] == h;
+      if (!dom_.dominates(exit, p)) fits &= holds[p] == h || (header_[p] && around[p] == h);
     if (fits && forward_in_[exit] == 1 && side_of(exit, h) != Side::Behind) {
       const std::uint32_t p = preds(exit)[0];
       const bool short_end = children(exit).empty() && is_block(exit);
@@ -194,6 +201,22 @@ bool StatementGraph::add_breaks() {
       any = true;
     }
   return any;
+}
+
+std::uint32_t StatementGraph::after_lines(std::uint32_t way, std::int32_t line) const {
+  std::uint32_t found = way;
+  SmallVector<std::uint32_t, 32> stack{way};
+  while (!stack.empty()) {
+    const std::uint32_t u = stack.back();
+    stack.pop_back();
+    if (u != way && is_block(u) && first_line(u) > line) {
+      if (found != way) return way;  // several
+      found = u;
+    } else {
+      for (std::uint32_t c : children(u)) stack.push_back(c);
+    }
+  }
+  return found;
 }
 
 bool StatementGraph::written_jump(std::uint32_t p, std::uint32_t t) const {

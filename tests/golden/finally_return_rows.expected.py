@@ -4,9 +4,10 @@ def several_rows(s):
     try:
         s.state = 1
         if s.h:
-            s.f()
+            return False
+        s.f()
     finally:
         if s.store and s.keys and s.level == 2:
             s.d(3)
             s.release(4)
-    return False
+    s.g()

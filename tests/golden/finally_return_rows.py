@@ -5,8 +5,8 @@ def several_rows(s):
     try:
         s.state = 1
         if s.h:
-            s.f()
-        return False
+            return False
+        s.f()
     finally:
         if (
             s.store
@@ -15,3 +15,4 @@ def several_rows(s):
         ):
             s.d(3)
             s.release(4)
+    s.g()

@@ -23,6 +23,20 @@ from depyf.report import overview, words  # noqa: E402
 #: what helps changes with torch; the pairs are those of the torch that the project is pinned to
 PINNED = TORCH >= (2, 13)
 _CONTAINERS = ("reorderable_logging_functions", "ignore_logging_functions")
+_SETTINGS = (torch._dynamo.config, torch._inductor.config)
+
+
+def settings(module):
+    copy = getattr(module, "get_config_copy", None) or module.shallow_copy_dict
+    return copy()
+
+
+def restore(module, kept):
+    """What a program sets is none of the next one's: `patch()` gives back only what it was told of."""
+    now = settings(module)
+    changed = {key: value for key, value in kept.items() if now[key] != value}
+    if changed:
+        module.load_config(changed)
 
 
 def run(text, name, eager=False):
@@ -35,9 +49,10 @@ def run(text, name, eager=False):
     scope = {"__name__": "program", "torch": torch}
     config = torch._dynamo.config
     kept = {key: set(getattr(config, key)) for key in _CONTAINERS if hasattr(config, key)}
+    values = [(module, settings(module)) for module in _SETTINGS]
     logging.disable(logging.WARNING)
     try:
-        with config.patch(), torch._inductor.config.patch(), depyf.capture() as found:
+        with depyf.capture() as found:
             with torch.compiler.set_stance("force_eager" if eager else "default"):
                 try:
                     exec(compile(text, filename, "exec"), scope)
@@ -50,7 +65,15 @@ def run(text, name, eager=False):
         for key, value in kept.items():
             getattr(config, key).clear()
             getattr(config, key).update(value)
+        for module, each in values:
+            restore(module, each)
     return scope.get("result"), nodes
+
+
+def test_a_setting_of_one_program_is_none_of_the_next():
+    before = settings(torch._inductor.config)
+    run("import torch._inductor.config\ntorch._inductor.config.cpp.cxx = ('absent',)\n", "settings")
+    assert settings(torch._inductor.config) == before
 
 
 _known = {}
