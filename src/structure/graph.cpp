@@ -224,8 +224,8 @@ bool StructureGraph::is_ancestor(RegionId outer, RegionId inner) const {
   return inner == outer;
 }
 
-/// Does the place of the jump tell that it was written (3.11+)? What the compiler adds has the place
-/// of what comes before it.
+/// Does the place of the jump tell that it was written (3.11+)? What the compiler adds has the
+/// place of what comes before it.
 bool StructureGraph::is_written_break(const Node& node) const {
   if (options.made_by_dynamo || !options.layout_tells || node.body.empty() ||
       !has_width_of(node.term_columns, {"break"}))

@@ -158,10 +158,10 @@ bool StatementGraph::add_breaks() {
     if (!header_[h]) continue;
     std::uint32_t exit = kNone;
     for (std::uint32_t way : ways_out[h]) {
-      const std::uint32_t t = way < blocks_ + regions_ && !is_handler[way] && last[h] > 0 &&
-                                      first_line(way) <= last[h]
-                                  ? after_lines(way, last[h])
-                                  : way;
+      const std::uint32_t t =
+          way < blocks_ + regions_ && !is_handler[way] && last[h] > 0 && first_line(way) <= last[h]
+              ? after_lines(way, last[h])
+              : way;
       if (t < blocks_ + regions_ && !is_handler[t] && side_of(t, h) != Side::Inside &&
           (exit == kNone || first_line(t) > first_line(exit)))
         exit = t;
