@@ -296,8 +296,8 @@ class StructureGraph {
   std::vector<std::uint8_t> reached(bool with_exceptions) const;
   /// Only raises AssertionError, as a failed `assert` does.
   bool fails_assertion(BlockId b);
-  /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool is_written_break(const Node& node) const;
+  /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
   /// True where one of the two changed anything.

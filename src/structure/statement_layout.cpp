@@ -206,7 +206,8 @@ bool StatementGraph::add_breaks() {
 std::uint32_t StatementGraph::after_lines(std::uint32_t way, std::int32_t line) const {
   std::uint32_t found = way;
   SmallVector<std::uint32_t, 32> stack{way};
-  while (!stack.empty()) {
+  for (std::size_t steps = 0; !stack.empty(); ++steps) {
+    if (steps == kMostHops) return way;  // lines that tell nothing, all of them one
     const std::uint32_t u = stack.back();
     stack.pop_back();
     if (u != way && is_block(u) && first_line(u) > line) {
