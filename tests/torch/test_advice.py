@@ -957,7 +957,7 @@ result = [f(torch.tensor(s), ["a", "b"])[1] for s in ([1.0, 3.0], [3.0, 1.0])]
 def test_a_setting_that_holds_from_the_second_value_on_does_not_save_the_first_recompile(tmp_path):
     torch._dynamo.reset()
     program = tmp_path / "program.py"
-    program.write_text("import torch\n" + _COUNTS)
+    program.write_text("import torch\n" + recompiles._COUNTER)
     with depyf.prepare_debug(str(tmp_path / "dump")):
         runpy.run_path(str(program))
     document = dict(summary.load(str(tmp_path / "dump")), program=str(program))
@@ -966,22 +966,6 @@ def test_a_setting_that_holds_from_the_second_value_on_does_not_save_the_first_r
     nodes = [node for node in overview.nodes_of([document]) if node.reasons]
     assert len(nodes) == 3
     assert change.seconds == pytest.approx(nodes[1].seconds + nodes[2].seconds)
-
-
-_COUNTS = """
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-
-    def forward(self, x):
-        self.calls += 1
-        return x * self.calls
-
-model = torch.compile(Model(), backend="eager")
-for _ in range(4):
-    model(torch.ones(3))
-"""
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")

@@ -1,6 +1,6 @@
 """Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
 
-from depyf.advice import NORMAL, OF_LIST, OUTSIDE, helps, row
+from depyf.advice import NORMAL, OF_LIST, OUTSIDE, Help, helps, row
 
 _BRANCH = """
 @torch.compile(backend="eager")
@@ -627,6 +627,16 @@ _ALL_SUCH = (
     "gives, as .tolist(), a range or a branch does, torch may raise an error."
 )
 
+
+def _captured(program: str) -> Help:
+    """Torch's setting that keeps an operation in the graph whose result has a shape that depends on
+    values.
+    """
+    setting = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+    text = setting + " keeps it in the graph. " + _ALL_SUCH
+    return helps(text, program, setting + "\n" + program, setting)
+
+
 # a row of its own: torch.where and torch.cond, which help a branch, do not repeat anything
 WHILE = row(
     "while",
@@ -1149,13 +1159,7 @@ result = f(torch.ones(3))
                     "torch.zeros(4, dtype=torch.int64).index_add(0, x, torch.ones_like(x))",
                 ),
             ),
-            helps(
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
-                "graph. " + _ALL_SUCH,
-                _BINCOUNT,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _BINCOUNT,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
-            ),
+            _captured(_BINCOUNT),
         ],
         ids=("GB0036",),
         reason=r"^Dynamic shape operator$|^dynamic shape operator",
@@ -1172,13 +1176,7 @@ result = f(torch.ones(3))
                     "def f(x, times, output_size=6)", "def f(x, times)"
                 ),
             ),
-            helps(
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
-                "graph. " + _ALL_SUCH,
-                _REPEATED,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _REPEATED,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
-            ),
+            _captured(_REPEATED),
         ],
         ids=("GB0036",),
         reason=r"^Dynamic shape operator$|^dynamic shape operator",
@@ -1215,13 +1213,7 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
         "distinct values",
         "How many distinct values torch.unique finds depends on a tensor's values.",
         [
-            helps(
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
-                "graph. " + _ALL_SUCH,
-                _UNIQUE,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _UNIQUE,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
-            ),
+            _captured(_UNIQUE),
             helps(
                 "Or call it before the compiled function, and pass what it returns.",
                 _UNIQUE,
@@ -1313,13 +1305,7 @@ result = [f(torch.ones(3)), f(-torch.ones(3))]
         "dynamic shape",
         "The shape of the result depends on a tensor's values.",
         [
-            helps(
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True keeps it in the "
-                "graph. " + _ALL_SUCH,
-                _NONZERO,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _NONZERO,
-                "torch._dynamo.config.capture_dynamic_output_shape_ops = True",
-            ),
+            _captured(_NONZERO),
             helps(
                 "A mask with torch.where keeps the shape fixed.",
                 _NONZERO,

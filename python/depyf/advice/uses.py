@@ -98,13 +98,13 @@ def counted_at(file: str, line: int) -> List[int]:
 
 def _counts(tree: Any, target: Any) -> bool:
     """Whether the file makes a target of numbers, or one in a list of numbers."""
-    picked = isinstance(target, ast.Subscript)
-    made = list(_made(tree, target.value if picked else target))
+    if isinstance(target, ast.Subscript):
+        lists: List[Any] = list(_made(tree, target.value))
+        lists = [one.left if isinstance(one, ast.BinOp) else one for one in lists]  # [0] * 4
+        return bool(lists) and all(map(_is_of_numbers, lists))
+    made: List[Any] = list(_made(tree, target))
     return bool(made) and all(
-        _is_of_numbers(one.left if picked and isinstance(one, ast.BinOp) else one)
-        if picked
-        else isinstance(one, ast.Constant) and isinstance(one.value, (int, float))
-        for one in made
+        isinstance(one, ast.Constant) and isinstance(one.value, (int, float)) for one in made
     )
 
 
@@ -248,8 +248,9 @@ def _shows(node: Any) -> bool:
         return all(isinstance(one, ast.Expr) and _shows(one.value) for one in node.body) and (
             not node.orelse
         )
-    is_print = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
-    return is_print or isinstance(node, ast.Call) and _method(node) in _LOGS
+    if not isinstance(node, ast.Call):
+        return False
+    return getattr(node.func, "id", "") == "print" or _method(node) in _LOGS
 
 
 def _is_shown(node: Any, parents: Any) -> bool:
@@ -259,6 +260,11 @@ def _is_shown(node: Any, parents: Any) -> bool:
             return True
         node = parents.get(node)
     return isinstance(node, ast.If) and _shows(node)
+
+
+def _unwrapped(index: Any) -> Any:
+    """An index, which CPython up to 3.8 has in a node of its own."""
+    return index.value if type(index).__name__ == "Index" else index
 
 
 def _use_of(node: Any, parents: Any) -> str:
@@ -271,9 +277,7 @@ def _use_of(node: Any, parents: Any) -> str:
     if isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "len":
         return "length"
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        index: Any = parent.slice
-        if type(index).__name__ == "Index":  # up to CPython 3.8
-            index = index.value
+        index = _unwrapped(parent.slice)
         if isinstance(index, ast.Slice) and index.upper is None:
             index = index.lower
         return "end" if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
@@ -317,9 +321,7 @@ def rate_written(tree: ast.Module) -> int:
 def _is_rate(node: Any) -> bool:
     if not isinstance(node, ast.Subscript):
         return False
-    index: Any = node.slice
-    if type(index).__name__ == "Index":  # up to CPython 3.8
-        index = index.value
+    index = _unwrapped(node.slice)
     return isinstance(index, ast.Constant) and index.value == "lr"
 
 
@@ -509,12 +511,10 @@ def calls_alone(file: str, line: int) -> bool:
         if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1][1]:
             body: Any = node.body[0]
             kinds = (ast.Expr, ast.Assign, ast.Return)
-            return len(node.body) == 1 and isinstance(body, kinds) and _is_call(body.value)
+            return (
+                len(node.body) == 1 and isinstance(body, kinds) and isinstance(body.value, ast.Call)
+            )
     return False
-
-
-def _is_call(node: Any) -> bool:
-    return isinstance(node, ast.Call)
 
 
 def calls(file: str, method: str) -> bool:
@@ -584,9 +584,7 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             keys = [one.value for one in node.keywords if one.arg == "key"]
             yield from (one.body for one in keys if isinstance(one, ast.Lambda))
     if isinstance(node, ast.Subscript) and _is_container(tree, node.value):
-        index: Any = node.slice
-        if type(index).__name__ == "Index":  # up to CPython 3.8
-            index = index.value
+        index = _unwrapped(node.slice)
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
 
@@ -669,13 +667,11 @@ def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 def _indices(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The indices of a node that takes several and no slices."""
     if isinstance(node, ast.Subscript):
-        index: Any = node.slice
-        if type(index).__name__ == "Index":  # up to CPython 3.8
-            index = index.value
+        index = _unwrapped(node.slice)
         # up to CPython 3.8 several with a slice among them are `dims` of their own kind
         several = getattr(index, "elts" if isinstance(index, ast.Tuple) else "dims", ())
         for one in several:
-            one = one.value if type(one).__name__ == "Index" else one
+            one = _unwrapped(one)
             if hasattr(one, "lineno") and not isinstance(one, ast.Slice):
                 yield one
 

@@ -280,17 +280,13 @@ class Node:
         size of 1), where another entry, for the same state, does not fit for another reason: that
         entry is the one nearest to the call.
         """
-        made = _state_of(reason, self.entry) if reason["row"] in advice.NO_ACTION else ""
-        for other in reasons if made else ():
-            entry = self._tried(other["tried"])
-            if other is not reason and entry and other["row"] not in advice.NO_ACTION:
-                if (
-                    _state_of(reason, entry)
-                    == made
-                    != _state_of(reason, self._tried(reason["tried"]))
-                ):
-                    return True
-        return False
+        if reason["row"] not in advice.NO_ACTION:
+            return False
+        made = _state_of(reason, self.entry)
+        if not made or made == _state_of(reason, self._tried(reason["tried"])):
+            return False
+        others = [one for one in reasons if one["row"] not in advice.NO_ACTION]
+        return any(_state_of(reason, self._tried(one["tried"])) == made for one in others)
 
     def _look_beside(self, reason: words.Said) -> None:
         """Says of a number that is symbolic now why that spares no compile, where it does not."""

@@ -131,12 +131,7 @@ def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether what a loop does is a call already, or the innermost loop around a break is a
     library's: nobody can make a function of its body, and torch compiles what it calls.
     """
-    frames = [frame for frame in map(_FRAME.match, stack) if frame is not None]
-    places = [
-        (str(one.group("file") or one.group("path")), int(one.group("line") or one.group("number")))
-        for one in frames
-    ]
-    for file, at in [(filename, line)] + places[::-1]:
+    for file, at in [(filename, line)] + _places(stack)[::-1]:
         if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
             return in_library(file) or uses.calls_alone(file, at)
     return False
@@ -414,6 +409,20 @@ def users_line(stack: Iterable[Any]) -> Line:
     return found[-1] if found else ("", 0, "")
 
 
+def _place(frame: "Match[str]") -> Tuple[str, int]:
+    """(file, line) of a line that `_FRAME` matches."""
+    return (
+        str(frame.group("file") or frame.group("path")),
+        int(frame.group("line") or frame.group("number")),
+    )
+
+
+def _places(stack: Iterable[Any]) -> List[Tuple[str, int]]:
+    """(file, line) of each frame of a stack, outermost first."""
+    frames = map(_FRAME.match, map(str, stack))
+    return [_place(frame) for frame in frames if frame is not None]
+
+
 def users_frames(stack: Iterable[Any]) -> List[Line]:
     """(file, line, code) of each frame of a stack that is no library's, outermost first."""
     found: List[Line] = []
@@ -422,11 +431,11 @@ def users_frames(stack: Iterable[Any]) -> List[Line]:
         frame = _FRAME.match(text)
         if frame is None:
             continue
-        filename = frame.group("file") or frame.group("path")
+        filename, line = _place(frame)
         if not in_library(filename):
             code = frame.group("code") if frame.group("path") else following.strip()
             code = code if not code.startswith('File "') else ""
-            found.append((filename, int(frame.group("line") or frame.group("number")), code))
+            found.append((filename, line, code))
     return found
 
 
@@ -1452,9 +1461,8 @@ def of_nothing(entry: Document) -> Optional[Said]:
         return None
     if entry.get("resumes"):
         return _of_a_side(str(list(stack)[-1]))
-    callers = [frame for frame in map(_FRAME.match, map(str, stack[-2:])) if frame is not None]
-    paths = [str(frame.group("file") or frame.group("path")) for frame in callers]
-    if len(paths) < 2 or not _COMPILED_HERE.search(paths[0]) or in_library(paths[1]):
+    callers = [file for file, _ in _places(stack[-2:])]
+    if len(callers) < 2 or not _COMPILED_HERE.search(callers[0]) or in_library(callers[1]):
         return None
     text = "nothing to compile"
     return dict(of_break({"reason": text, "text": text}), raised=False)
@@ -1462,9 +1470,7 @@ def of_nothing(entry: Document) -> Optional[Said]:
 
 def _of_a_side(frame: str) -> Optional[Said]:
     """As `of_nothing`, of the rest of a function that begins in the test of a branch."""
-    place = _FRAME.match(frame)
-    file = str(place.group("file") or place.group("path")) if place is not None else ""
-    line = int(place.group("line") or place.group("number")) if place is not None else 0
+    file, line = (_places([frame]) or [("", 0)])[0]
     other = 0 if in_library(file) else uses.computed_after(file, line)
     if not other:
         return None
@@ -1531,11 +1537,10 @@ def _place_failure(found: Said, stack: Sequence[str]) -> None:
 
     It is told to no row of the advice, which is for lines at which a graph breaks.
     """
-    frames = [frame for frame in map(_FRAME.match, stack) if frame is not None]
-    if not frames:
+    places = _places(stack)
+    if not places:
         return
-    filename = str(frames[-1].group("file") or frames[-1].group("path"))
-    line = int(frames[-1].group("line") or frames[-1].group("number"))
+    filename, line = places[-1]
     caller, via = _way_to(filename, line, list(stack))
     source = _last_code(stack)
     found.update(file=filename, line=line, source=source, caller=caller, via=via)
