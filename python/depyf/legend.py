@@ -1,5 +1,6 @@
 """Comment lines around a decompiled source: what its names and placeholders stand for."""
 
+import functools
 import re
 import sys
 import textwrap
@@ -180,6 +181,7 @@ def lifetime_note(names: Sequence[str]) -> str:
     return "\n" + wrapped(text)
 
 
+@functools.lru_cache(maxsize=256)  # what the files of many compiles say is mostly the same
 def wrapped(text: str) -> str:
     """`text` as comment lines."""
     lines = textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)

@@ -2,6 +2,7 @@
 that is possible."""
 
 import ast
+import bisect
 import functools
 import itertools
 import json
@@ -199,13 +200,19 @@ class ModuleFiles:
             for one in list(sys.modules.values())
             if type(one) is types.ModuleType
         ]
-        self._files = list({one: None for one in files if type(one) is str})
+        # backwards, so that the paths with one ending are neighbours
+        self._backwards = sorted({one[::-1] for one in files if type(one) is str})
         self._found: Dict[str, List[str]] = {}
 
     def ending_with(self, tail: str) -> List[str]:
         """The one file whose path ends so; [] where there is none, or more than one."""
         if tail not in self._found:
-            found = [one for one in self._files if one.endswith(tail)]
+            first = bisect.bisect_left(self._backwards, tail[::-1])
+            found = [
+                one[::-1]
+                for one in self._backwards[first : first + 2]
+                if one.startswith(tail[::-1])
+            ]
             self._found[tail] = found if len(found) == 1 else []
         return self._found[tail]
 
