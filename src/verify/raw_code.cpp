@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bytecode/effect.h"
@@ -210,13 +211,34 @@ std::string broken_details(const CodeObject& code, const RawCode& all) {
   return {};
 }
 
-/// Two locals of one name, which stand for one another where code asks for its locals.
-bool has_twins(const CodeObject& code) {
-  std::vector<std::uint32_t> names;
-  for (const Slot& slot : code.slots)
-    if (slot.kind & kLocal) names.push_back(slot.name.index);
-  std::sort(names.begin(), names.end());
-  return std::adjacent_find(names.begin(), names.end()) != names.end();
+/// Two locals of one name, which stand for one another where code asks for its locals. Torch 2.15
+/// gives resume functions a name twice; a slot that never holds a value is none that anything sees,
+/// if it is not the last of them: up to 3.12 an empty one takes the name out of locals() again.
+bool has_twins(const CodeObject& code, const RawCode& all) {
+  std::vector<bool> filled(code.slots.size());
+  std::vector<std::pair<std::uint32_t, std::size_t>> places;
+  for (std::size_t i = 0; i < code.slots.size(); ++i) {
+    const Slot& slot = code.slots[i];
+    if (slot.kind & kLocal) places.emplace_back(slot.name.index, i);
+    filled[i] = i < code.parameter_count() || slot.kind != kLocal;
+  }
+  std::sort(places.begin(), places.end());
+  const auto twins = [&](const auto& one, const auto& next) {
+    return one.first == next.first && filled[one.second];
+  };
+  const auto names = [](const auto& one, const auto& next) { return one.first == next.first; };
+  if (std::adjacent_find(places.begin(), places.end(), names) == places.end()) return false;
+  const auto fill = [&](std::uint32_t slot) {
+    if (slot < filled.size()) filled[slot] = true;
+  };
+  for (const RawInstr& raw : all.instrs) {
+    const Action action = raw.info.action;
+    if (action == Action::Slot || action == Action::SlotOrCell) fill(raw.operand);
+    if (action != Action::SlotPair) continue;
+    fill(raw.operand >> 4);
+    fill(raw.operand & 15);
+  }
+  return std::adjacent_find(places.begin(), places.end(), twins) != places.end();
 }
 
 }  // namespace
@@ -259,7 +281,7 @@ bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems)
 std::string broken_promise(const CodeObject& code) {
   const RawCode all(code);
   if (std::string problem = broken_details(code, all); !problem.empty()) return problem;
-  if (has_twins(code)) return "two of its locals have one name";
+  if (has_twins(code, all)) return "two of its locals have one name";
   const std::vector<RawInstr>& raw = all.instrs;
   std::uint32_t free = 0, copied = 0;
   bool prologue = false;

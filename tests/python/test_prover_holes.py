@@ -641,6 +641,23 @@ def test_two_locals_of_one_name_are_not_taken_for_two_names(version):
     assert said.split() == ["unproven"], said
 
 
+EMPTY = "def f(a):\n if 0: empty = 1\n i = a\n return i, sorted(locals())"
+LAST = "def f(a):\n i = a\n if 0: empty = 1\n return i, sorted(locals())"
+
+
+@pytest.mark.parametrize("source, proven", [(EMPTY, True), (LAST, False)])
+def test_a_local_that_never_has_a_value_may_have_the_name_of_a_later_one(source, proven):
+    """So are resume functions of torch 2.15 that go on behind a comprehension."""
+    code = function(source)
+    assert code.co_varnames.index("empty")  # also where nothing stores it
+    code = replace(code, co_varnames=tuple(n.replace("empty", "i") for n in code.co_varnames))
+    result = recompile(code)
+    assert result.proven == proven, result.detail
+    if proven:
+        assert result.code.co_varnames == code.co_varnames
+        assert run(result.code, 3) == run(code, 3) == (3, ["a", "i"])
+
+
 @pytest.mark.parametrize("version", ["3.8", "3.12"])
 def test_bits_of_an_operand_that_no_compiler_writes_count(version):
     said = pythons.run(
