@@ -246,6 +246,21 @@ struct Ast {
     s.origin = origin;
     return StmtId(static_cast<std::uint32_t>(stmts.size() - 1));
   }
+  StmtId assign(std::span<const ExprId> targets, ExprId value, Origin origin = {}) {
+    const StmtId id = stmt(StmtKind::Assign, origin);
+    stmts.back().list = arena.copy(targets);
+    stmts.back().e[0] = value;
+    return id;
+  }
+  StmtId assign(ExprId target, ExprId value, Origin origin = {}) {
+    return assign(std::span<const ExprId>(&target, 1), value, origin);
+  }
+  ExprId compare(CompareOp op, ExprId a, ExprId b, Origin origin = {}) {
+    const ExprId id = expr(ExprKind::Compare, {a, b}, UINT32_MAX, 0, origin);
+    const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
+    exprs.back().extra = arena.copy(ops);
+    return id;
+  }
   ExprId name(StrId id, Origin origin = {}) {
     return expr(ExprKind::Name, {}, id.index, 0, origin);
   }

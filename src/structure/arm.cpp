@@ -28,8 +28,7 @@ Arm arm_as_expression(StructureGraph& s, BlockId block, ValueId root, std::uint3
           !is_name_store(value.op))
         return {};
       const ValueId stored = s.resolve(value.operands[0]);
-      if (!s.is_const(stored) || !s.same_const(ConstId(s.at(stored).arg), ConstId(s.at(root).arg)))
-        return {};
+      if (!s.same_constants(stored, root)) return {};
       stores.push_back(v);
     }
     ExprId constant = s.ast.constant(ConstId(s.at(root).arg), s.origin(root));

@@ -13,23 +13,6 @@ namespace {
 /// How far ahead a pattern over several operations is looked for.
 constexpr std::size_t kLookAhead = 512;
 
-StmtId assignment(Ast& ast, std::span<const ExprId> targets, ExprId value, Origin origin) {
-  const StmtId id = ast.stmt(StmtKind::Assign, origin);
-  Stmt& st = ast[id];
-  st.list = ast.arena.copy(targets);
-  st.e[0] = value;
-  return id;
-}
-
-StmtId assignment(Ast& ast, ExprId target, ExprId value, Origin origin) {
-  const StmtId id = ast.stmt(StmtKind::Assign, origin);
-  Stmt& st = ast[id];
-  st.list = ast.arena.array<ExprId>(1);
-  st.list[0] = target;
-  st.e[0] = value;
-  return id;
-}
-
 StmtId augmented_assignment(Ast& ast, std::uint8_t op, ExprId target, ExprId value, Origin origin) {
   const StmtId id = ast.stmt(StmtKind::AugAssign, origin);
   Stmt& st = ast[id];
@@ -49,9 +32,7 @@ bool yields_no_value(Op op, std::uint32_t aux) {
                                 Op::STORE_SLICE,  Op::IMPORT_STAR,  Op::SETUP_ANNOTATIONS,
                                 Op::PRINT_EXPR,   Op::POP_EXCEPT,   Op::POP_TOP,
                                 Op::RAISE,        Op::RETURN_VALUE};
-  static constexpr OpSet in_place{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
-                                  Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
-  return always[op] || ((aux & kInPlace) != 0 && in_place[op]);
+  return always[op] || ((aux & kInPlace) != 0 && kAdds[op]);
 }
 
 bool BlockBuilder::is_store(Op op) {
@@ -125,10 +106,10 @@ bool BlockBuilder::names_alone(const Pending& entry) const {
 }
 
 StmtId BlockBuilder::assign_statement(const Pending& entry, ExprId last) {
-  if (entry.targets == 0) return assignment(s_.ast, last, entry.expr, s_.ast[entry.expr].origin);
+  if (entry.targets == 0) return s_.ast.assign(last, entry.expr, s_.ast[entry.expr].origin);
   Operands targets = take_targets(entry);
   targets.push_back(last);
-  return assignment(s_.ast, targets, entry.expr, s_.ast[entry.expr].origin);
+  return s_.ast.assign(targets, entry.expr, s_.ast[entry.expr].origin);
 }
 
 /// Temporaries for pending_[0 … index], in order of evaluation.
@@ -357,7 +338,7 @@ ExprId BlockBuilder::take_test(ValueId v) {
   const ExprId e = take(v);
   if (failed || !s_.is_merged(v) || s_.ast[e].kind != ExprKind::BoolOp) return e;
   spill_for_statement();
-  emit(assignment(s_.ast, s_.ast.name(s_.temporary_for(v), origin(v)), e, origin(v)));
+  emit(s_.ast.assign(s_.ast.name(s_.temporary_for(v), origin(v)), e, origin(v)));
   return s_.ast.name(s_.temporary_for(v), origin(v));
 }
 
@@ -578,34 +559,39 @@ inline void BlockBuilder::push(ValueId v, ExprId e) {
   emit(st);
 }
 
-/// Operations that are part of a statement's or assignment's shape. True when the operation is
-/// dealt with.
+namespace {
+
+/// Operations that are part of a statement's or assignment's shape.
+enum class Shape : std::uint8_t {
+  None,
+  Dropped,
+  Unpack,
+  InPlace,
+  Load,
+  Store,
+  Enter,
+  Awaitable,
+  YieldFrom,
+  Import
+};
+constexpr OpTable<Shape> kShapes{
+    {Shape::Dropped, {Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST}},
+    {Shape::Unpack, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
+    {Shape::InPlace, {Op::INPLACE}},
+    {Shape::Load, {Op::LOAD_ATTR, Op::LOAD_SUBSCR, Op::LOAD_SLICE}},
+    {Shape::Store,
+     {Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR,
+      Op::STORE_SUBSCR, Op::STORE_SLICE}},
+    {Shape::Enter, {Op::WITH_ENTER, Op::ASYNC_WITH_ENTER}},
+    {Shape::Awaitable, {Op::GET_AWAITABLE}},
+    {Shape::YieldFrom, {Op::YIELD_FROM}},
+    {Shape::Import, {Op::IMPORT_NAME}},
+};
+
+}  // namespace
+
+/// True when the operation, which has a shape, is dealt with.
 bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
-  enum class Shape : std::uint8_t {
-    None,
-    Dropped,
-    Unpack,
-    InPlace,
-    Load,
-    Store,
-    Enter,
-    Awaitable,
-    YieldFrom,
-    Import
-  };
-  static constexpr OpTable<Shape> kShapes{
-      {Shape::Dropped, {Op::POP_EXCEPT, Op::POP_TOP, Op::LOAD_CONST}},
-      {Shape::Unpack, {Op::UNPACK_SEQUENCE, Op::UNPACK_EX}},
-      {Shape::InPlace, {Op::INPLACE}},
-      {Shape::Load, {Op::LOAD_ATTR, Op::LOAD_SUBSCR, Op::LOAD_SLICE}},
-      {Shape::Store,
-       {Op::STORE_FAST, Op::STORE_NAME, Op::STORE_GLOBAL, Op::STORE_DEREF, Op::STORE_ATTR,
-        Op::STORE_SUBSCR, Op::STORE_SLICE}},
-      {Shape::Enter, {Op::WITH_ENTER, Op::ASYNC_WITH_ENTER}},
-      {Shape::Awaitable, {Op::GET_AWAITABLE}},
-      {Shape::YieldFrom, {Op::YIELD_FROM}},
-      {Shape::Import, {Op::IMPORT_NAME}},
-  };
   switch (kShapes[value.op]) {
     case Shape::Dropped:
       return true;  // a constant that nobody reads
@@ -675,11 +661,6 @@ void BlockBuilder::name_expressions(StmtId statement) {
   st.list = {};
 }
 
-inline bool is_comparison(Op op) {
-  static constexpr OpSet comparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
-  return comparisons[op];
-}
-
 /// None where it is a statement, or failed.
 inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value,
                                             std::span<const ExprId> kids) {
@@ -693,7 +674,7 @@ inline ExprId BlockBuilder::plain_operation(ValueId v, const Value& value,
     return {};
   }
   const ExprId e = make_expression(s_.ast, s_.lifted, v, kids);
-  if (is_comparison(value.op)) {
+  if (kComparisons[value.op]) {
     if (value.op == Op::IS && (value.aux == kNoneBranch || s_.options.made_by_dynamo))
       s_.ast[e].op = kEitherPolarity;
     else if (value.op != Op::COMPARE && s_.lifted.traits.keeps_not &&
@@ -716,13 +697,6 @@ inline void BlockBuilder::operation(ValueId v, std::size_t position) {
 }
 
 void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t position) {
-  static constexpr OpSet shapes{Op::POP_EXCEPT,      Op::POP_TOP,     Op::LOAD_CONST,
-                                Op::UNPACK_SEQUENCE, Op::UNPACK_EX,   Op::INPLACE,
-                                Op::LOAD_ATTR,       Op::LOAD_SUBSCR, Op::LOAD_SLICE,
-                                Op::STORE_FAST,      Op::STORE_NAME,  Op::STORE_GLOBAL,
-                                Op::STORE_DEREF,     Op::STORE_ATTR,  Op::STORE_SUBSCR,
-                                Op::STORE_SLICE,     Op::WITH_ENTER,  Op::ASYNC_WITH_ENTER,
-                                Op::GET_AWAITABLE,   Op::YIELD_FROM,  Op::IMPORT_NAME};
   if (s_.forwarded_since_count())
     for (ValueId& operand : value.operands) operand = s_.resolve(operand);
   if (value.kind == ValueKind::Statements) {
@@ -735,10 +709,11 @@ void BlockBuilder::shaped_operation(ValueId v, const Value& value, std::size_t p
     return;
   }
   const bool is_select = value.kind == ValueKind::Select;
-  if (value.kind == ValueKind::Operation ? shapes[value.op] && part_of_a_shape(v, value, position)
-                                         : !is_select)
+  if (value.kind == ValueKind::Operation
+          ? kShapes[value.op] != Shape::None && part_of_a_shape(v, value, position)
+          : !is_select)
     return;
-  compares_ = !is_select && is_comparison(value.op) && s_.uses[v.index] != 0;
+  compares_ = !is_select && kComparisons[value.op] && s_.uses[v.index] != 0;
   const std::span<const ExprId> kids = take_operands(value.operands);
   compares_ = false;
   if (failed) return;
@@ -845,7 +820,7 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
   e = written(value, e);
   if (s_.at(store_op).op == Op::STORE_FAST) spill_loads_of(s_.at(store_op).arg);
   spill_for_statement();
-  emit(assignment(s_.ast, target, e, origin(store_op)));
+  emit(s_.ast.assign(target, e, origin(store_op)));
 }
 
 /// A store to a local that Dynamo made up, of a value that is used again: where it is read there,
@@ -897,7 +872,7 @@ void BlockBuilder::emit_parallel(std::span<const ExprId> targets, std::span<cons
                                  std::size_t position, std::size_t end) {
   const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
                source = s_.ast.expr(ExprKind::Tuple, values);
-  const StmtId st = assignment(s_.ast, target, source, origin((*body_)[position]));
+  const StmtId st = s_.ast.assign(target, source, origin((*body_)[position]));
   spill_for_statement();
   emit(st);
   skip_until_ = end;
@@ -1105,7 +1080,7 @@ void BlockBuilder::unpack_to_temporaries(ValueId op) {
   if (value.op == Op::UNPACK_EX)
     elements[value.arg] = s_.ast.expr(ExprKind::Starred, {elements[value.arg]});
   const ExprId tuple = s_.ast.expr(ExprKind::Tuple, elements);
-  const StmtId st = assignment(s_.ast, tuple, e, origin(op));
+  const StmtId st = s_.ast.assign(tuple, e, origin(op));
   spill_for_statement();
   emit(st);
 }
@@ -1192,7 +1167,7 @@ void BlockBuilder::inplace(std::size_t position) {
   const std::span<const ExprId> kids = take_operands(value.operands);
   spill_for_statement();
   const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
-  emit(assignment(s_.ast, temp, kids[0], origin(v)));
+  emit(s_.ast.assign(temp, kids[0], origin(v)));
   emit(
       augmented_assignment(s_.ast, static_cast<std::uint8_t>(value.arg), temp, kids[1], origin(v)));
 }

@@ -100,10 +100,7 @@ void Regions::move_differing_parameters(std::span<const BlockId> ways, WayOut& w
 bool Regions::hand_on_parameters(BlockId copy, BlockId after) {
   if (s_[after].term != TermKind::Return) return false;
   for (const ValueId param : std::vector<ValueId>(s_[copy].params)) {
-    Value value;
-    value.kind = ValueKind::Param;
-    value.block = after;
-    const ValueId own = s_.add_value(value);
+    const ValueId own = s_.add_param(after);
     const auto take_over = [&](ValueId& v) {
       if (!v || s_.resolve(v) != param) return;
       v = own;
@@ -199,8 +196,7 @@ bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
         Node nothing;
         nothing.region = region.parent;
         nothing.term_offset = s_[ways[i].copy].term_offset;
-        never = BlockId(static_cast<std::uint32_t>(s_.nodes.size()));
-        s_.nodes.push_back(nothing);
+        never = s_.add_node(nothing);
       }
       ways[i].after = never;
       continue;
@@ -255,14 +251,14 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
   between.term_offset = node.term_offset;
   between.term_line = node.term_line;
   between.jump_to(way.after);
-  edge = Edge{BlockId(static_cast<std::uint32_t>(s_.nodes.size())), {}};
-  s_.nodes.push_back(between);
+  const BlockId outside = s_.add_node(between);
+  s_[b].edges[k] = Edge{outside, {}};
 }
 
 bool Regions::unbinds_name(RegionId r) const {
   const Node& h = s_.nodes[s_.regions[r.index].handler.index];
   if (h.term != TermKind::Reraise ||
-      !is_exception_of(s_, s_.resolve(h.value), s_.regions[r.index].handler))
+      !s_.is_exception_of(s_.resolve(h.value), s_.regions[r.index].handler))
     return false;
   std::vector<ValueId> ops;
   for (ValueId v : h.body)
@@ -277,8 +273,7 @@ bool Regions::unbinds_name(RegionId r) const {
       !pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) && !pair(Op::STORE_DEREF, Op::DELETE_DEREF))
     return false;
   ValueId stored = store.operands[0];
-  if (!s_.is_const(stored) || s_.module[ConstId(s_.at(stored).arg)].kind != ConstKind::None)
-    return false;
+  if (!s_.is_none(stored)) return false;
   // the region starts right after the exception was stored under that name
   for (const Node& node : s_.nodes) {
     if (!node.alive) continue;
@@ -307,9 +302,7 @@ bool Regions::absorb_returns() {
     while (way.size() <
            8) {  // blocks on the way that only drop a loop's iterator, or leave a handler
       const Node& between = s_.nodes[way.back().to.index];
-      if (between.term != TermKind::Jump || between.jump != JumpRole::Plain ||
-          between.match != UINT32_MAX || !quiet(between))
-        break;
+      if (!between.is_plain_jump() || !quiet(between)) break;
       way.push_back(between.edges[0]);
     }
     const Node& end = s_.nodes[way.back().to.index];
@@ -327,9 +320,7 @@ bool Regions::absorb_returns() {
       continue;
     node.term = TermKind::Return;
     node.value = value;
-    node.term_offset = end.term_offset;
-    node.term_line = end.term_line;
-    node.term_columns = end.term_columns;
+    node.take_position(end);
     any = true;
   }
   return any;

@@ -153,20 +153,15 @@ std::vector<ExprId> unbound_variables(StructureGraph& s, ExprId comprehension,
 /// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`.
 void add_variables(StructureGraph& s, ExprId comprehension, std::span<const ExprId> names) {
   if (names.empty()) return;
-  const auto constant = [&](ConstKind kind) {
-    Const value;
-    value.kind = kind;
-    return s.ast.constant(s.module.add(value));
-  };
   const ExprId target = names.size() == 1 ? names[0] : s.ast.expr(ExprKind::Tuple, names);
   const ExprId clause =
       s.ast.expr(ExprKind::Comprehension, {target, s.ast.expr(ExprKind::Tuple, {})});
-  ExprId value = s.ast.expr(ExprKind::ListComp, {constant(ConstKind::None), clause});
+  ExprId value = s.ast.expr(ExprKind::ListComp, {s.literal(ConstKind::None), clause});
   const Expr last = s.ast[s.ast[comprehension].kids.back()];
   const bool never = last.kids.size() > 2 && s.ast[last.kids.back()].kind == ExprKind::Constant &&
                      s.module[ConstId(s.ast[last.kids.back()].a)].kind == ConstKind::False;
   const ExprId element = s.ast[comprehension].kids[0];
-  if (!never) value = s.ast.expr(ExprKind::IfExp, {constant(ConstKind::True), element, value});
+  if (!never) value = s.ast.expr(ExprKind::IfExp, {s.literal(ConstKind::True), element, value});
   s.ast[comprehension].kids[0] = value;
 }
 

@@ -6,10 +6,8 @@ namespace depyf {
 bool same_exit(StructureGraph& s, BlockId a, BlockId b) {
   auto quiet = [&](BlockId block) {
     const Node& node = s.nodes[block.index];
-    if (node.term != TermKind::Return || !node.params.empty() || !s.is_const(s.resolve(node.value)))
-      return false;
-    return std::all_of(node.body.begin(), node.body.end(),
-                       [&](ValueId v) { return s.is_quiet(v); });
+    return node.term == TermKind::Return && node.params.empty() &&
+           s.is_const(s.resolve(node.value)) && s.are_quiet(node.body);
   };
   if (!quiet(a) || !quiet(b)) return false;
   auto next_drop = [&](BlockId block, std::size_t& i) {
@@ -22,8 +20,7 @@ bool same_exit(StructureGraph& s, BlockId a, BlockId b) {
     if (x != y) return false;
     if (!x) break;
   }
-  return s.same_const(ConstId(s.at(s.resolve(s.nodes[a.index].value)).arg),
-                      ConstId(s.at(s.resolve(s.nodes[b.index].value)).arg));
+  return s.same_constants(s.resolve(s.nodes[a.index].value), s.resolve(s.nodes[b.index].value));
 }
 
 /// Are two ends that are the same two statements of the source? Each copy of the end of a function,
@@ -38,10 +35,7 @@ bool written_apart(StructureGraph& s, BlockId a, BlockId b) {
   if (jumps(x) || jumps(y)) return true;
   const auto written = [&](const Node& node) {
     if (node.at_test) return false;
-    const Value& value = s.at(s.resolve(node.value));
-    if (!s.is_const(s.resolve(node.value)) || s.module[ConstId(value.arg)].kind != ConstKind::None)
-      return true;
-    return has_width_of(node.term_columns, {"return", "None"});
+    return !s.is_none(s.resolve(node.value)) || has_width_of(node.term_columns, {"return", "None"});
   };
   return written(x) && written(y);
 }

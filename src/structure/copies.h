@@ -38,8 +38,7 @@ class CopiedRun {
     }
     if (place != x_.end()) return y_[static_cast<std::size_t>(place - x_.begin())] == w;
     if (closed) return false;
-    return v == w || (equal_constants && s_.is_const(v) && s_.is_const(w) &&
-                      s_.same_const(ConstId(s_.at(v).arg), ConstId(s_.at(w).arg)));
+    return v == w || (equal_constants && s_.same_constants(v, w));
   }
   bool same_values(std::span<const ValueId> v, std::span<const ValueId> w) {
     return std::equal(v.begin(), v.end(), w.begin(), w.end(),

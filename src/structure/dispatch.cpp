@@ -72,7 +72,7 @@ class Dispatch {
 
   /// Did control leave by that exit?
   ExprId left_by(std::size_t exit) {
-    return compare(CompareOp::Eq, state(), constant(ConstKind::Int, state_of_exit(exit)));
+    return ast_.compare(CompareOp::Eq, state(), s_.literal(ConstKind::Int, state_of_exit(exit)));
   }
 
  private:
@@ -89,11 +89,7 @@ class Dispatch {
 
   // ---------------------------------------------------------------- small makers
 
-  StmtId add(StmtKind kind) {
-    Stmt st;
-    st.kind = kind;
-    return ast_.add(st);
-  }
+  StmtId add(StmtKind kind) { return ast_.stmt(kind); }
   ExprId name(StrId id) {
     return ast_.expr(ExprKind::Name, {}, id.index, static_cast<std::uint8_t>(scope_));
   }
@@ -105,33 +101,16 @@ class Dispatch {
   ExprId state() { return own("state"); }
   ExprId caught(int depth) { return own("exception_" + std::to_string(depth)); }
   ExprId raised() { return own("raised"); }
-  ExprId constant(ConstKind kind, std::int64_t integer = 0) {
-    Const c;
-    c.kind = kind;
-    c.integer = integer;
-    return ast_.constant(s_.module.add(c));
-  }
   ExprId attribute(ExprId value, std::string_view id) {
     return ast_.expr(ExprKind::Attribute, {value}, s_.module.intern(id).index);
   }
   ExprId call(std::vector<ExprId> kids) { return ast_.expr(ExprKind::Call, kids); }
   ExprId tuple(const std::vector<ExprId>& items) { return ast_.expr(ExprKind::Tuple, items); }
-  ExprId compare(CompareOp op, ExprId a, ExprId b) {
-    const ExprId id = ast_.expr(ExprKind::Compare, {a, b});
-    const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
-    ast_[id].extra = ast_.arena.copy(ops);
-    return id;
-  }
   void assign(std::vector<StmtId>& out, ExprId target, ExprId value, Origin origin = {}) {
-    const StmtId st = add(StmtKind::Assign);
-    const ExprId targets[] = {target};
-    ast_[st].list = ast_.arena.copy(targets);
-    ast_[st].e[0] = value;
-    ast_[st].origin = origin;
-    out.push_back(st);
+    out.push_back(ast_.assign(target, value, origin));
   }
   void set_state(std::vector<StmtId>& out, std::int64_t number) {
-    assign(out, state(), constant(ConstKind::Int, number));
+    assign(out, state(), s_.literal(ConstKind::Int, number));
   }
   std::span<StmtId> list(const std::vector<StmtId>& items) { return ast_.arena.copy(items); }
   std::span<StmtId> list_or_pass(std::vector<StmtId> items) {
@@ -154,10 +133,7 @@ class Dispatch {
     entry_values_.resize(s_.nodes.size());
     for (std::uint32_t i = 0; i < s_.lifted.values.size(); ++i) {
       const Value& v = s_.lifted.values[i];
-      const bool at_entry = v.kind == ValueKind::Exception || v.kind == ValueKind::ExceptionType ||
-                            v.kind == ValueKind::Traceback || v.kind == ValueKind::Previous ||
-                            v.kind == ValueKind::Lasti;
-      if (!at_entry || !v.block) continue;
+      if (!is_at_handler_entry(v.kind) || !v.block) continue;
       if (v.kind == ValueKind::Previous) pushes_[v.block.index] = 1;
       entry_values_[v.block.index].push_back(ValueId(i));
     }
@@ -297,7 +273,7 @@ class Dispatch {
       if (p.depth != depth) continue;
       protects |= p.region.valid();
       const StmtId st = add(StmtKind::If);
-      ast_[st].e[0] = compare(CompareOp::Eq, state(), constant(ConstKind::Int, p.state));
+      ast_[st].e[0] = ast_.compare(CompareOp::Eq, state(), s_.literal(ConstKind::Int, p.state));
       std::vector<StmtId> body;
       p.stub ? raise_again(body, raised()) : piece(p, body);
       ast_[st].body = list_or_pass(body);
@@ -316,7 +292,7 @@ class Dispatch {
       blocks = {st};
     }
     const StmtId st = add(StmtKind::While);
-    ast_[st].e[0] = constant(ConstKind::True);
+    ast_[st].e[0] = s_.literal(ConstKind::True);
     ast_[st].body = list(blocks);
     loops_[static_cast<std::size_t>(depth)] = st;
   }
@@ -372,7 +348,7 @@ class Dispatch {
                  kind == ValueKind::Exception       ? caught(depth)
                  : kind == ValueKind::ExceptionType ? attribute(caught(depth), "__class__")
                  : kind == ValueKind::Traceback     ? attribute(caught(depth), "__traceback__")
-                                                    : constant(ConstKind::None));
+                                                    : s_.literal(ConstKind::None));
         }
         set_state(body, number_of(first_piece_[handler.index]));
         if (pushes(handler))
@@ -391,8 +367,8 @@ class Dispatch {
       if (depth > 0 || scope_ == NameScope::Name) {
         const StmtId leave = add(StmtKind::If);
         ast_[leave].e[0] =
-            compare(CompareOp::Lt, state(),
-                    constant(ConstKind::Int, first_state_[static_cast<std::size_t>(depth)]));
+            ast_.compare(CompareOp::Lt, state(),
+                         s_.literal(ConstKind::Int, first_state_[static_cast<std::size_t>(depth)]));
         ast_[leave].body = list({add(StmtKind::Break)});
         otherwise.push_back(leave);
       }
@@ -402,10 +378,10 @@ class Dispatch {
 
   ExprId in_states(const std::vector<const Piece*>& pieces) {
     if (pieces.size() == 1)
-      return compare(CompareOp::Eq, state(), constant(ConstKind::Int, pieces[0]->state));
+      return ast_.compare(CompareOp::Eq, state(), s_.literal(ConstKind::Int, pieces[0]->state));
     std::vector<ExprId> items;
-    for (const Piece* p : pieces) items.push_back(constant(ConstKind::Int, p->state));
-    return compare(CompareOp::In, state(), tuple(items));
+    for (const Piece* p : pieces) items.push_back(s_.literal(ConstKind::Int, p->state));
+    return ast_.compare(CompareOp::In, state(), tuple(items));
   }
 
   void assign_all(std::vector<StmtId>& out, const std::vector<ValueId>& params,
@@ -426,7 +402,7 @@ class Dispatch {
   /// A value that an earlier statement holds.
   ExprId value(ValueId v) {
     if (s_.is_const(v)) return ast_.constant(ConstId(s_.at(v).arg));
-    if (s_.at(v).kind == ValueKind::Null) return constant(ConstKind::None);
+    if (s_.at(v).kind == ValueKind::Null) return s_.literal(ConstKind::None);
     return temporary(v);
   }
 
@@ -602,7 +578,7 @@ class Dispatch {
     if (v.kind != ValueKind::Operation) return false;
     if (v.op == Op::BUILD_SET) return v.operands.empty();  // no display is an empty set
     if (v.op == Op::STORE_FAST) return maybe_unbound(v.operands[0]);
-    if (grows(v.op)) return !(v.aux & kInPlace);
+    if (kAdds[v.op]) return !(v.aux & kInPlace);
     return v.op == Op::WITH_ENTER || v.op == Op::ASYNC_WITH_ENTER ||
            v.op == Op::WITH_EXCEPT_START || v.op == Op::EXC_MATCH || v.op == Op::POP_EXCEPT ||
            v.op == Op::END_ASYNC_FOR || v.op == Op::GET_ANEXT || v.op == Op::GET_AITER ||
@@ -614,12 +590,6 @@ class Dispatch {
   static bool is_match(Op op) {
     return op == Op::MATCH_SEQUENCE || op == Op::MATCH_MAPPING || op == Op::MATCH_KEYS ||
            op == Op::MATCH_CLASS || op == Op::COPY_DICT_WITHOUT_KEYS;
-  }
-
-  static bool grows(Op op) {
-    return op == Op::LIST_APPEND || op == Op::SET_ADD || op == Op::MAP_ADD ||
-           op == Op::LIST_EXTEND || op == Op::SET_UPDATE || op == Op::DICT_UPDATE ||
-           op == Op::DICT_MERGE;
   }
 
   bool maybe_unbound(ValueId v) const { return !unbound_.empty() && unbound_[v.index]; }
@@ -706,7 +676,7 @@ class Dispatch {
       std::vector<StmtId> bound;
       assign(bound, variable(v.arg, v), kids[0], origin(v));
       const StmtId st = add(StmtKind::If);
-      ast_[st].e[0] = compare(CompareOp::Is, kids[0], own("unbound"));
+      ast_[st].e[0] = ast_.compare(CompareOp::Is, kids[0], own("unbound"));
       ast_[st].body = list({unless_unbound({forget(variable(v.arg, v))}, {})});
       ast_[st].orelse = list(bound);
       out.push_back(st);
@@ -752,7 +722,7 @@ class Dispatch {
              call({builtin(ast_, "dict"), ast_.expr(ExprKind::Keyword, {kids[0]}),
                    ast_.expr(ExprKind::Keyword, {kids[1]})}),
              origin(v));
-    } else if (grows(op)) {
+    } else if (kAdds[op]) {
       Value effect = v;
       effect.aux |= kInPlace;
       out.push_back(make_statement(ast_, s_.lifted, s_.add_value(effect), kids));
@@ -782,7 +752,7 @@ class Dispatch {
                    {}};
       if (v.op == Op::MATCH_SEQUENCE) pattern.kids = ast_.arena.copy(anything);
       match_one(kids[0], ast_.add(pattern),
-                {{temporary(id), constant(ConstKind::True), constant(ConstKind::False)}}, out);
+                {{temporary(id), s_.literal(ConstKind::True), s_.literal(ConstKind::False)}}, out);
       return;
     }
     const std::size_t listed = v.op == Op::MATCH_CLASS ? 2 : 1;
@@ -834,10 +804,11 @@ class Dispatch {
     pattern.extra = ast_.arena.copy(keywords);
     std::vector<Outcome> outcomes;
     if (v.aux == 1) {
-      outcomes.push_back({result(id, 0), tuple(captured), constant(ConstKind::None)});
-      outcomes.push_back({result(id, 1), constant(ConstKind::True), constant(ConstKind::False)});
+      outcomes.push_back({result(id, 0), tuple(captured), s_.literal(ConstKind::None)});
+      outcomes.push_back(
+          {result(id, 1), s_.literal(ConstKind::True), s_.literal(ConstKind::False)});
     } else {
-      outcomes.push_back({temporary(id), tuple(captured), constant(ConstKind::None)});
+      outcomes.push_back({temporary(id), tuple(captured), s_.literal(ConstKind::None)});
     }
     match_one(kids[0], ast_.add(pattern), outcomes, out);
   }
@@ -871,7 +842,7 @@ class Dispatch {
     auto arm = [&](ExprId what, ConstKind found) {
       const StmtId handler = add(StmtKind::Handler);
       std::vector<StmtId> body;
-      assign(body, target, constant(found));
+      assign(body, target, s_.literal(found));
       ast_[handler].e[0] = what;
       ast_[handler].body = list(body);
       return handler;
@@ -906,7 +877,7 @@ class Dispatch {
       text.kind = ConstKind::Str;
       text.text = s_.module.arena.copy_string(whole);
       keys.push_back(ast_.constant(s_.module.add(text)));
-      nones.push_back(constant(ConstKind::None));
+      nones.push_back(s_.literal(ConstKind::None));
     }
     const StmtId st = add(StmtKind::Expr);
     ast_[st].e[0] =

@@ -81,16 +81,10 @@ void Emitter::assign_params(std::span<const ValueId> params, std::span<const Exp
   std::vector<ExprId> targets;
   for (ValueId p : params) targets.push_back(s_.ast.name(s_.temporary_for(p)));
   auto tuple = [&](std::span<const ExprId> items) {
-    if (items.size() == 1) return items[0];
-    Expr e;
-    e.kind = ExprKind::Tuple;
-    e.kids = s_.ast.arena.copy(items);
-    return s_.ast.add(e);
+    return items.size() == 1 ? items[0] : s_.ast.expr(ExprKind::Tuple, items);
   };
-  StmtId st = statement(StmtKind::Assign);
-  s_.ast[st].list = s_.ast.arena.copy(std::initializer_list<ExprId>{tuple(targets)});
-  s_.ast[st].e[0] = tuple(values);
-  add(l, st);
+  const ExprId target = tuple(targets);
+  add(l, s_.ast.assign(target, tuple(values)));
 }
 
 void Emitter::used_params(const Edge& edge, std::vector<ValueId>& params,
@@ -407,8 +401,8 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
       s_.nodes[no].pred_count == 1 && !negation_is_free(s_.ast, test) &&
       s_.fails_assertion(BlockId(no))) {
     later([=, this] {
-      const StmtId pass = statement(StmtKind::Pass);
-      s_.ast[st].body = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
+      const std::span<StmtId> pass = only_pass();
+      s_.ast[st].body = pass;
       s_.ast[st].orelse = close(rest);
       add(l, st);
       go(from, 0, l, ctx);
@@ -439,8 +433,8 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
         again.body = again.orelse;
         again.orelse = {};
       } else if (done.body.empty()) {
-        StmtId pass = statement(StmtKind::Pass);
-        s_.ast[st].body = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
+        const std::span<StmtId> pass = only_pass();
+        s_.ast[st].body = pass;
       }
       add(l, st);
     });

@@ -16,9 +16,7 @@ void Emitter::gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   open_[h] = 1;
   if (is_block(h)) {
     Node& node = s_.nodes[h];
-    bool quiet = true;
-    for (ValueId v : node.body) quiet &= s_.is_const(v) || s_.is_op(v, Op::POP_TOP);
-    if (node.term == TermKind::ForIter && quiet) {
+    if (node.term == TermKind::ForIter && s_.are_quiet(node.body)) {
       gen_for(h, l, ctx);
       return;
     }
@@ -26,7 +24,7 @@ void Emitter::gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   }
   LoopShape shape = shape_of(h, kNone);
   StmtId st = statement(StmtKind::While);
-  s_.ast[st].e[0] = constant(ConstKind::True);
+  s_.ast[st].e[0] = s_.literal(ConstKind::True);
   std::uint32_t body = list();
   Context inner = ctx;
   inner.follow = h;

@@ -56,7 +56,7 @@ void Emitter::link_cases(std::uint32_t n, MatchShape& shape) {
     const bool never = s_.cases[node.match].never;
     const std::uint32_t behind = never ? kNone : find_guard(at, part);
     if (never) {
-      part.guard = constant(ConstKind::False);
+      part.guard = s_.literal(ConstKind::False);
       part.passes = true;
     } else if (part.guard) {
       shape.linked.insert(part.from);

@@ -115,8 +115,8 @@ void Emitter::close_try(StmtId st, RegionId r, std::uint32_t l, const TryShape& 
   done.orelse = close(parts.orelse);
   done.final = close(parts.final);
   if (finally && done.final.empty()) {
-    const StmtId pass = statement(StmtKind::Pass);
-    s_.ast[st].final = s_.ast.arena.copy(std::initializer_list<StmtId>{pass});
+    const std::span<StmtId> pass = only_pass();
+    s_.ast[st].final = pass;
   }
   s_.ast[st].arms = s_.ast.arena.copy(handlers);
   join_with_inner_try(st);
@@ -170,7 +170,7 @@ void Emitter::gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, const C
   ValueId exception;
   if (is_block(next)) {
     for (ValueId v : s_.nodes[next].body) {
-      if (s_.is_const(v) || s_.is_op(v, Op::POP_TOP)) continue;
+      if (s_.is_quiet(v)) continue;
       const Value& first = s_.at(v);
       if (!first.operands.empty()) {
         const Value& stored = s_.at(s_.resolve(first.operands[0]));

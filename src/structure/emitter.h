@@ -84,6 +84,9 @@ class Emitter : StatementGraph {
   Origin end_origin(const Node& node) const {
     return {node.term_offset, node.term_line, s_.lifted.code, node.at_test ? 0 : node.term_columns};
   }
+  std::span<StmtId> only_pass() {
+    return s_.ast.arena.copy(std::initializer_list<StmtId>{statement(StmtKind::Pass)});
+  }
   StmtId statement(StmtKind kind, Origin origin = {}) { return s_.ast.stmt(kind, origin); }
   bool never_goes_on(StmtId st) const {
     const std::size_t at = st.index - first_stmt_;
@@ -199,11 +202,6 @@ class Emitter : StatementGraph {
   void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
                       const std::vector<std::uint32_t>& after, std::uint32_t l, const Context& ctx);
   void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx);
-  ExprId constant(ConstKind kind) {
-    Const c;
-    c.kind = kind;
-    return s_.ast.constant(s_.module.add(c));
-  }
   bool gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx);
   /// The body, the `else` and what follows of a `for` or a `while` with a test.
   void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, const LoopShape& shape,

@@ -137,10 +137,7 @@ void join_dropped_values(StructureGraph& s) {
         continue;
       if (yields_no_value(s.at(other).op, s.at(other).aux)) continue;
       if (alone) {
-        Value param;
-        param.kind = ValueKind::Param;
-        param.block = to;
-        end.params.push_back(s.add_value(param));
+        end.params.push_back(s.add_param(to));
         kept.args = s.lifted.arena.copy(own);
       }
       arm.body.resize(length);
@@ -163,8 +160,7 @@ bool leaves_chain(StructureGraph& s, const Node& node, const Edge& edge) {
   if (node.term != TermKind::Branch || edge.args.empty() || edge.args.size() > 2) return false;
   const ValueId test = s.resolve(node.value);
   const Value& v = s.at(test);
-  return v.kind == ValueKind::Operation &&
-         (v.op == Op::COMPARE || v.op == Op::IS || v.op == Op::CONTAINS) &&
+  return v.kind == ValueKind::Operation && kComparisons[v.op] &&
          s.resolve(edge.args[0]) == s.resolve(v.operands[1]) &&
          (edge.args.size() == 1 || s.resolve(edge.args[1]) == test);
 }
@@ -227,9 +223,7 @@ ValueId end_of_parameter(StructureGraph& s, BlockId block, BlockId m) {
       !run.same_value(node.value, end.value))
     return {};
   // the end of the function, after a statement that returns
-  if (s.lifted.traits.source_order && end.body.empty() && s.is_const(run.handed) &&
-      s.module[ConstId(s.at(run.handed).arg)].kind == ConstKind::None)
-    return {};
+  if (s.lifted.traits.source_order && end.body.empty() && s.is_none(run.handed)) return {};
   return run.handed;
 }
 
@@ -487,16 +481,10 @@ void join_before_ends(StructureGraph& s, const std::vector<BlockId>& into,
     if (stored) length = 1;
     Node statement = first;
     statement.params.clear();
-    if (stored) {
-      Value param;
-      param.kind = ValueKind::Param;
-      param.block = BlockId(static_cast<std::uint32_t>(s.nodes.size()));
-      statement.params.push_back(s.add_value(param));
-    }
     statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
-    const BlockId before(static_cast<std::uint32_t>(s.nodes.size()));
-    for (ValueId v : statement.body) s.lifted.values[v.index].block = before;
-    s.nodes.push_back(std::move(statement));
+    const BlockId before = s.add_node(std::move(statement));
+    if (stored) s[before].params.push_back(s.add_param(before));
+    for (ValueId v : s[before].body) s.lifted.values[v.index].block = before;
     for (BlockId b : into) {
       Node& node = s.nodes[b.index];
       node.edges[0] = Edge{before, stored ? s.at(node.body.back()).operands
@@ -537,9 +525,7 @@ bool join_returns_behind_regions(StructureGraph& s) {
   std::map<std::array<std::uint64_t, 6>, std::vector<BlockId>> groups;
   for (std::size_t i = 0; i < s.nodes.size(); ++i) {
     const Node& node = s.nodes[i];
-    if (!node.alive || !node.region || node.term != TermKind::Jump ||
-        node.jump != JumpRole::Plain || node.match != UINT32_MAX || node.body.empty())
-      continue;
+    if (!node.alive || !node.region || !node.is_plain_jump() || node.body.empty()) continue;
     const Node& end = s.nodes[node.edges[0].to.index];
     const ValueId value = s.resolve(end.value);
     const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
@@ -628,10 +614,6 @@ class ExitCopies {
     bool next_to_it = false;  // from the block before it
   };
 
-  bool is_quiet(const std::vector<ValueId>& body) const {
-    return std::all_of(body.begin(), body.end(), [&](ValueId v) { return s_.is_quiet(v); });
-  }
-
   /// Does the operation drop the iterator of a loop which code follows? Without columns (3.10)
   /// nothing tells `break` and all of that in an `else` from `return`, which is usual.
   bool leaves_loop_before_code(ValueId v) {
@@ -643,7 +625,7 @@ class ExitCopies {
           behind_loop_[s_.resolve(node.value).index] = node.edges[1].to;
     }
     const BlockId behind = behind_loop_[s_.resolve(s_.at(v).operands[0]).index];
-    return behind && !(s_[behind].term == TermKind::Return && is_quiet(s_[behind].body));
+    return behind && !(s_[behind].term == TermKind::Return && s_.are_quiet(s_[behind].body));
   }
 
   /// The line before block `b`, past blocks that do nothing.
@@ -673,7 +655,7 @@ class ExitCopies {
         ends_.push_back({node.region, End::ReturnsValue, value.index, 0, b});
     } else if (node.term == TermKind::Return && !s_.lifted.traits.source_order) {
       const std::uint32_t constant = s_.at(value).arg;
-      const bool none = s_.module[ConstId(constant)].kind == ConstKind::None;
+      const bool none = s_.is_none(value);
       if (!none && node.term_columns == 0) return;
       if (!none || is_written_return(s_, node))
         ends_.push_back({node.region, End::Written,
@@ -708,9 +690,8 @@ class ExitCopies {
       common.body.push_back(common.value);
     }
     if (copies[0].kind == End::Written) take_drops(copies, common);
-    const BlockId end(static_cast<std::uint32_t>(s_.nodes.size()));
-    for (ValueId v : common.body) s_.lifted.values[v.index].block = end;
-    s_.nodes.push_back(std::move(common));
+    const BlockId end = s_.add_node(std::move(common));
+    for (ValueId v : s_[end].body) s_.lifted.values[v.index].block = end;
     for (const End& copy : copies) s_[copy.block].jump_to(end);
   }
 
@@ -752,8 +733,7 @@ bool join_drops_before_returns(StructureGraph& s) {
   };
   const auto only_jumps = [&](BlockId b) {
     const Node& node = s[b];
-    return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
-           node.match == UINT32_MAX && node.edges[0].args.empty();
+    return node.is_plain_jump() && node.edges[0].args.empty();
   };
   if (s.regions.empty() || std::none_of(s.nodes.begin(), s.nodes.end(), returns_from_before))
     return false;

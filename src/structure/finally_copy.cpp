@@ -15,10 +15,8 @@ bool FinallyCopy::same_value(ValueId h, ValueId t, const Values& map) const {
   if (s_.is_const(h) && s_.is_const(t))
     return s_.same_const(ConstId(s_.at(h).arg), ConstId(s_.at(t).arg));
   if (s_.at(h).kind != s_.at(t).kind) return false;
-  // what a handler finds at its entry, where the two handlers are taken for the same
   const ValueKind kind = s_.at(h).kind;
-  if (kind == ValueKind::Exception || kind == ValueKind::ExceptionType ||
-      kind == ValueKind::Traceback || kind == ValueKind::Previous || kind == ValueKind::Lasti) {
+  if (is_at_handler_entry(kind)) {  // of two handlers that are taken for the same
     auto pair = visited_.find(s_.at(h).block.index);
     return pair != visited_.end() && pair->second == s_.at(t).block.index &&
            s_.at(h).arg == s_.at(t).arg;
@@ -36,9 +34,7 @@ bool FinallyCopy::same_end(Position a, Position b) {
   // to where a jump leads that hands on nothing
   const auto follow = [&](Position& p) {
     const Node& node = s_.nodes[p.block.index];
-    if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX ||
-        !node.edges[0].args.empty())
-      return false;
+    if (!node.is_plain_jump() || !node.edges[0].args.empty()) return false;
     p = {node.edges[0].to, 0};
     return true;
   };
@@ -175,7 +171,7 @@ FinallyCopy::Step FinallyCopy::next(Pair& at) {
   };
   skip_quiet(hn, h.at);
   if (h.at == hn.body.size() && hn.term == TermKind::Reraise &&
-      is_exception_of(s_, s_.resolve(hn.value), handler_))
+      s_.is_exception_of(s_.resolve(hn.value), handler_))
     return completes_at(t) ? Step::Ends : Step::Differs;
   skip_quiet(tn, t.at);
   if (h.at < hn.body.size()) {

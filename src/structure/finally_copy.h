@@ -11,13 +11,6 @@
 
 namespace depyf {
 
-inline bool is_exception_of(const StructureGraph& s, ValueId v, BlockId handler) {
-  if (!v) return false;
-  const Value& value = s.at(v);
-  return (value.kind == ValueKind::Exception || value.kind == ValueKind::ExceptionType) &&
-         value.block == handler;
-}
-
 /// Part of no statement, also where a handler ends.
 inline bool is_quiet_in_handler(const StructureGraph& s, ValueId v) {
   return s.is_quiet(v) || s.is_op(v, Op::POP_EXCEPT);

@@ -165,15 +165,13 @@ class Finder {
                         [&](ValueId part) { return defines(part); });
   }
 
-  bool is_code(ValueId constant) const {
-    return s_.module[ConstId(s_.at(constant).arg)].kind == ConstKind::Code;
-  }
+  bool is_code(ValueId constant) const { return s_.constant(constant).kind == ConstKind::Code; }
 
   /// Part of a statement, `def` or `class`?
   bool defines(ValueId v) const {
     if (s_.is_op(v, Op::LOAD_BUILD_CLASS)) return true;
     if (!s_.is_const(v) || !is_code(v)) return false;
-    const CodeId code = s_.module[ConstId(s_.at(v).arg)].code;
+    const CodeId code = s_.constant(v).code;
     const std::string_view name = s_.module[s_.module[code].name];
     return name != "<lambda>" && name != "<genexpr>" && name != "<listcomp>" &&
            name != "<setcomp>" && name != "<dictcomp>";

@@ -42,9 +42,7 @@ class Folder {
   /// comparison that `test` ends in.
   ValueId right_side(ValueId test) const {
     const Value& v = s_.at(test);
-    if (v.kind != ValueKind::Operation ||
-        (v.op != Op::COMPARE && v.op != Op::IS && v.op != Op::CONTAINS))
-      return {};
+    if (v.kind != ValueKind::Operation || !kComparisons[v.op]) return {};
     return s_.resolve(v.operands[1]);
   }
 
@@ -164,22 +162,18 @@ class Folder {
     const ValueId left = s_.resolve(v.operands[0]);
     const Value& value = s_.at(left);
     return (value.kind == ValueKind::Operation || value.kind == ValueKind::Select) &&
-           value.block != a && !is_const(left) && s_.uses[left.index] == 2 + walrus_stores(left) &&
-           !s_.known(left).chained;
+           value.block != a && !s_.is_const(left) &&
+           s_.uses[left.index] == 2 + walrus_stores(left) && !s_.known(left).chained;
   }
 
   /// `assert False` is no operand.
   bool asserts_false(const Node& node) const {
     const ValueId v = s_.resolve(node.value);
-    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::False &&
+    return s_.is_const(v) && s_.constant(v).kind == ConstKind::False &&
            (s_.fails_assertion(node.edges[0].to) || s_.fails_assertion(node.edges[1].to));
   }
 
-  ExprId truth(bool value) {
-    Const made;
-    made.kind = value ? ConstKind::True : ConstKind::False;
-    return s_.ast.constant(s_.module.add(made));
-  }
+  ExprId truth(bool value) { return s_.literal(value ? ConstKind::True : ConstKind::False); }
 
   /// Do columns tell that the one expression is written inside of the other?
   bool lies_in(ValueId inner, ValueId outer) const {
@@ -213,7 +207,7 @@ class Folder {
       sel.negate_first = node.falls == 0 && !is_and;
       sel.decided = truth(!is_and);
       sel.rest = sel.orelse = arm.expr;
-      (is_and ? sel.rest : sel.orelse) = s_.ast.constant(s_.module.add(Const()));
+      (is_and ? sel.rest : sel.orelse) = s_.literal(ConstKind::None);
       const ValueId v = select(a, test, sel, part.uses);
       s_.replace_by(part.value, v);
       next.body.erase(next.body.begin(),
@@ -426,18 +420,13 @@ class Folder {
       Arm e = as_expression(arm_edge.to, second, 1);
       if (!e || !chain_fits(e, first) || (e.external && side != 0)) continue;
       s_.uses[first.index] -= 1;
-      const std::uint32_t offset = arm.term_offset;
-      const std::int32_t line = arm.term_line;
-      const std::uint32_t columns = arm.term_columns;
-      ValueId v = select_operands(a, first, e, side == 0, false);
+      const ValueId v = select_operands(a, first, e, side == 0, false);
       kill(arm_edge.to);
       kill(other.to);
       Node& whole = s_.nodes[a.index];
       whole.term = TermKind::Return;
       whole.value = v;
-      whole.term_offset = offset;
-      whole.term_line = line;
-      whole.term_columns = columns;
+      whole.take_position(arm);
       return true;
     }
     return false;
@@ -459,9 +448,7 @@ class Folder {
     const Node& node = s_.nodes[a.index];
     const auto returns_none = [&](const Edge& edge) {
       const Node& end = s_.nodes[edge.to.index];
-      const ValueId value = s_.resolve(end.value);
-      return end.term == TermKind::Return && s_.is_const(value) &&
-             s_.module[ConstId(s_.at(value).arg)].kind == ConstKind::None;
+      return end.term == TermKind::Return && s_.is_none(s_.resolve(end.value));
     };
     if (s_.regions.empty() || !std::ranges::any_of(node.edges, returns_none)) return false;
     if (!rows_that_raise_again_) {
@@ -587,8 +574,6 @@ class Folder {
     });
   }
 
-  bool is_const(ValueId v) const { return s_.is_const(v); }
-
   /// Where v stands, counted from the end of the block; SIZE_MAX when it stands elsewhere.
   static std::size_t from_end(const Node& node, ValueId v, std::size_t length) {
     for (std::size_t i = 0; i < length; ++i)
@@ -619,8 +604,7 @@ class Folder {
       if (!m || !n) return false;
       const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
       if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
-      if (is_const(m) && is_const(n) && s_.same_const(ConstId(s_.at(m).arg), ConstId(s_.at(n).arg)))
-        return s_.at(m).block != x || s_.at(n).block != y;
+      if (s_.same_constants(m, n)) return s_.at(m).block != x || s_.at(n).block != y;
       if (p) return false;
       p = m;
       q = n;
@@ -665,7 +649,7 @@ class Folder {
     for (ValueId v : std::span(node.body).first(node.body.size() - length))
       for (ValueId operand : s_.at(v).operands)
         if (const ValueId loaded = s_.resolve(operand);
-            is_const(loaded) && s_.at(loaded).block != block && loaded != compared)
+            s_.is_const(loaded) && s_.at(loaded).block != block && loaded != compared)
           return false;
     const Arm arm = prefix_as_expression(block, node.body.size() - length, root, 1);
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);
@@ -678,10 +662,7 @@ class Folder {
       for (ValueId operand : s_.at(c.body[c.body.size() - i]).operands)
         if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0)
           --s_.uses[s_.resolve(operand).index];
-    Value param;
-    param.kind = ValueKind::Param;
-    param.block = m;
-    const ValueId h = s_.add_value(param);
+    const ValueId h = s_.add_param(m);
     s_.uses[h.index] = 1;
     Node tail = b;
     tail.params.assign(1, h);
@@ -823,7 +804,7 @@ class Folder {
       const Node& end = s_.nodes[ends[k].index];
       const ValueId value = s_.resolve(end.value);
       if (end.term != TermKind::Return || !end.body.empty() || !end.params.empty() ||
-          end.pred_count != 1 || end.term_line <= 0 || is_const(value) ||
+          end.pred_count != 1 || end.term_line <= 0 || s_.is_const(value) ||
           s_.at(value).block != arms[k])
         return false;
       const Arm returned = as_expression(arms[k], value, 1);
@@ -833,10 +814,7 @@ class Folder {
     if (ends[0] == ends[1] || end.region != other.region || end.term_line != other.term_line ||
         end.term_columns != other.term_columns)
       return false;
-    Value param;
-    param.kind = ValueKind::Param;
-    param.block = ends[0];
-    const ValueId returned = s_.add_value(param);
+    const ValueId returned = s_.add_param(ends[0]);
     s_.uses[returned.index] = 1;
     for (int k = 0; k < 2; ++k) {
       const ValueId args[] = {s_.resolve(s_.nodes[ends[k].index].value)};
@@ -1089,14 +1067,12 @@ class Folder {
   }
 
   void find_loops(const std::vector<BlockId>& order) {
-    std::vector<std::uint32_t>& number = number_;
-    number.assign(s_.nodes.size(), UINT32_MAX);
-    for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+    number_ = s_.positions(order);
     headers_.assign(s_.nodes.size(), 0);
     for (BlockId b : order) {
       const Node& node = s_.nodes[b.index];
       for (int k = 0; k < node.edge_count(); ++k)
-        if (number[node.edges[k].to.index] <= number[b.index]) {
+        if (number_[node.edges[k].to.index] <= number_[b.index]) {
           headers_[node.edges[k].to.index] = 1;
           if (node.term == TermKind::Branch) latches_[node.edges[k].to.index].push_back(b);
         }
@@ -1147,11 +1123,8 @@ void fold_exception_types(StructureGraph& s) {
   }
   if (tests.empty()) return;
   s.recount();
-  std::vector<std::vector<BlockId>> preds(s.nodes.size());
   const std::vector<BlockId> order = s.reverse_postorder_blocks();
-  for (BlockId b : order)
-    for (int k = 0; k < s.nodes[b.index].edge_count(); ++k)
-      preds[s.nodes[b.index].edges[k].to.index].push_back(b);
+  const std::vector<std::vector<BlockId>> preds = s.predecessors(order);
   std::vector<std::uint8_t> operand(s.nodes.size(), 0);
   for (BlockId test : tests) {
     std::vector<BlockId> work = preds[test.index];

@@ -132,6 +132,20 @@ ValueId StructureGraph::add_value(const Value& value) {
   return id;
 }
 
+ValueId StructureGraph::add_param(BlockId block) {
+  Value param;
+  param.kind = ValueKind::Param;
+  param.block = block;
+  return add_value(param);
+}
+
+ExprId StructureGraph::literal(ConstKind kind, std::int64_t integer) {
+  Const made;
+  made.kind = kind;
+  made.integer = integer;
+  return ast.constant(module.add(made));
+}
+
 StrId StructureGraph::temporary_for(ValueId v) {
   StrId& name = note(v).named;
   if (!name) {
@@ -236,8 +250,7 @@ bool StructureGraph::is_written_break(const Node& node) const {
 
 bool StructureGraph::can_merge(BlockId a) const {
   const Node& node = nodes[a.index];
-  if (node.term != TermKind::Jump || node.jump != JumpRole::Plain || node.match != UINT32_MAX)
-    return false;
+  if (!node.is_plain_jump()) return false;
   BlockId b = node.edges[0].to;
   if (b == a || b == entry || b == body_end || is_written_break(node)) return false;
   const Node& next = nodes[b.index];
@@ -270,9 +283,7 @@ void StructureGraph::merge(BlockId a) {
   node.edges[0] = next.edges[0];
   node.edges[1] = next.edges[1];
   node.falls = next.falls;
-  node.term_offset = next.term_offset;
-  node.term_line = next.term_line;
-  node.term_columns = next.term_columns;
+  node.take_position(next);
   node.async_for = next.async_for;
   node.match = next.match;
   next.alive = false;
@@ -347,10 +358,19 @@ std::vector<std::uint8_t> StructureGraph::reached(bool with_exceptions) const {
   return reached;
 }
 
-/// Where a block begins, as far as its operations are left.
-std::uint32_t StructureGraph::first_offset(BlockId b) const {
-  const Node& node = nodes[b.index];
-  return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
+std::vector<std::uint32_t> StructureGraph::positions(std::span<const BlockId> order) const {
+  std::vector<std::uint32_t> positions(nodes.size(), UINT32_MAX);
+  for (std::uint32_t i = 0; i < order.size(); ++i) positions[order[i].index] = i;
+  return positions;
+}
+
+std::vector<std::vector<BlockId>> StructureGraph::predecessors(
+    std::span<const BlockId> order) const {
+  std::vector<std::vector<BlockId>> preds(nodes.size());
+  for (BlockId b : order)
+    for (int k = 0; k < nodes[b.index].edge_count(); ++k)
+      preds[nodes[b.index].edges[k].to.index].push_back(b);
+  return preds;
 }
 
 bool StructureGraph::tidy_jumps() {
@@ -402,10 +422,8 @@ class EmptyBlocks {
   /// With the drop of a loop's iterator, which marks the loop's end: no mark is needed where other
   /// ways lead there too, see may_skip().
   bool is_empty(const Node& node) const {
-    return node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
-           node.match == UINT32_MAX &&
-           std::all_of(node.body.begin(), node.body.end(),
-                       [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
+    return node.is_plain_jump() && std::all_of(node.body.begin(), node.body.end(),
+                                               [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
   }
 
   void find_dropped_operands() {
@@ -751,9 +769,8 @@ BlockId StructureGraph::split_off(BlockId b, std::size_t from) {
   Node tail = nodes[b.index];
   tail.body.erase(tail.body.begin(), tail.body.begin() + static_cast<std::ptrdiff_t>(from));
   tail.params.clear();
-  const BlockId id(static_cast<std::uint32_t>(nodes.size()));
-  for (ValueId v : tail.body) lifted.values[v.index].block = id;
-  nodes.push_back(std::move(tail));
+  const BlockId id = add_node(std::move(tail));
+  for (ValueId v : nodes[id.index].body) lifted.values[v.index].block = id;
   nodes[b.index].body.resize(from);
   nodes[b.index].jump_to(id);
   return id;

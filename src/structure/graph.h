@@ -47,6 +47,12 @@ struct StructRegion {
   bool is_star() const { return static_cast<bool>(unhandled); }
 };
 
+/// What a handler finds on the stack at its entry.
+constexpr bool is_at_handler_entry(ValueKind kind) {
+  return kind == ValueKind::Exception || kind == ValueKind::ExceptionType ||
+         kind == ValueKind::Traceback || kind == ValueKind::Previous || kind == ValueKind::Lasti;
+}
+
 /// By TermKind.
 inline constexpr std::uint8_t kEdgeCounts[] = {1, 2, 2, 2, 0, 0, 0, 0};
 static_assert(static_cast<int>(TermKind::Jump) == 0 && static_cast<int>(TermKind::Send) == 3 &&
@@ -93,6 +99,16 @@ struct Node {
   std::uint32_t match = UINT32_MAX;  // index in StructureGraph::cases: this node tests one `case`:
                                      // matched -> edges[0], otherwise edges[1]
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
+  /// No `break` or `continue`, and no `case` that always matches.
+  bool is_plain_jump() const {
+    return term == TermKind::Jump && jump == JumpRole::Plain && match == UINT32_MAX;
+  }
+  /// Where its end stands in the code and in the source.
+  void take_position(const Node& end) {
+    term_offset = end.term_offset;
+    term_line = end.term_line;
+    term_columns = end.term_columns;
+  }
   /// Ends here: a plain jump takes the place of the terminator.
   void jump_to(BlockId to, std::span<ValueId> args = {}) {
     term = TermKind::Jump;
@@ -208,10 +224,25 @@ class StructureGraph {
     return v && at(v).kind == ValueKind::Operation && at(v).op == op;
   }
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
+  const Const& constant(ValueId load) const { return module[ConstId(at(load).arg)]; }
+  bool is_none(ValueId v) const { return is_const(v) && constant(v).kind == ConstKind::None; }
   /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
   bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
+  bool are_quiet(std::span<const ValueId> operations) const {
+    return std::all_of(operations.begin(), operations.end(),
+                       [&](ValueId v) { return is_quiet(v); });
+  }
+  /// What the handler caught, or its type.
+  bool is_exception_of(ValueId v, BlockId handler) const {
+    return v && (at(v).kind == ValueKind::Exception || at(v).kind == ValueKind::ExceptionType) &&
+           at(v).block == handler;
+  }
   Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
   ValueId add_value(const Value& value);
+  /// A parameter of the block, which the caller puts among its others.
+  ValueId add_param(BlockId block);
+  /// An expression that stands nowhere in the source.
+  ExprId literal(ConstKind kind, std::int64_t integer = 0);
   std::vector<ValueId> results_of(ValueId op) const;
   /// From here on `v` stands for the parameter.
   void replace_by(ValueId parameter, ValueId v) {
@@ -253,6 +284,10 @@ class StructureGraph {
 
   // ---- copies of code
   bool same_const(ConstId a, ConstId b) const;
+  /// Two loads of one constant?
+  bool same_constants(ValueId a, ValueId b) const {
+    return is_const(a) && is_const(b) && same_const(ConstId(at(a).arg), ConstId(at(b).arg));
+  }
   bool same_tree(ExprId a, ExprId b);
   /// The columns that every copy of an operation has, else 0: two loads or stores of locals can be
   /// one instruction, with the place of the first (flowgraph.c, insert_superinstructions), and
@@ -286,10 +321,22 @@ class StructureGraph {
   bool counted() const { return changes == counted_at_; }
 
   // ---- control flow
-  std::uint32_t first_offset(BlockId b) const;
+  /// Where a block begins, as far as its operations are left.
+  std::uint32_t first_offset(BlockId b) const {
+    const Node& node = nodes[b.index];
+    return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
+  }
+  BlockId add_node(Node node) {
+    nodes.push_back(std::move(node));
+    return BlockId(static_cast<std::uint32_t>(nodes.size() - 1));
+  }
   bool is_ancestor(RegionId outer,
                    RegionId inner) const;  // outer == inner counts; none is everybody's ancestor
   std::vector<BlockId> reverse_postorder_blocks();
+  /// By block: its position in `order`, UINT32_MAX where it is not there.
+  std::vector<std::uint32_t> positions(std::span<const BlockId> order) const;
+  /// By block: those of `order` that lead there, once for each edge.
+  std::vector<std::vector<BlockId>> predecessors(std::span<const BlockId> order) const;
   /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its
   /// nodes are.
   bool any_edge_back() const;

@@ -63,9 +63,8 @@ void fold_async_for(StructureGraph& s) {
 /// becomes a jump to the first.
 void join_loop_tests(StructureGraph& s) {
   if (!s.any_edge_back()) return;
-  std::vector<BlockId> order = s.reverse_postorder_blocks();
-  std::vector<std::uint32_t> number(s.nodes.size(), UINT32_MAX);
-  for (std::uint32_t i = 0; i < order.size(); ++i) number[order[i].index] = i;
+  const std::vector<BlockId> order = s.reverse_postorder_blocks();
+  std::vector<std::uint32_t> number = s.positions(order);
   // a loop's first block with a test before it and a test after it
   SmallVector<std::uint8_t, 256> tests(s.nodes.size());
   constexpr std::uint8_t kBefore = 1, kBehind = 2;
@@ -80,10 +79,7 @@ void join_loop_tests(StructureGraph& s) {
     }
   }
   if (!any_target) return;
-  std::vector<std::vector<BlockId>> preds(s.nodes.size());
-  for (BlockId b : order)
-    for (int k = 0; k < s.nodes[b.index].edge_count(); ++k)
-      preds[s.nodes[b.index].edges[k].to.index].push_back(b);
+  std::vector<std::vector<BlockId>> preds = s.predecessors(order);
   bool any = false;
   for (BlockId target : order) {
     const auto behind = [&](BlockId b) {

@@ -98,9 +98,7 @@ class Matcher {
                : value.block;
   }
   const Value& operand(ValueId v, std::size_t i) { return s_.at(resolve(s_.at(v).operands[i])); }
-  bool is_none(ValueId v) const {
-    return s_.is_const(v) && s_.module[ConstId(s_.at(v).arg)].kind == ConstKind::None;
-  }
+  bool is_none(ValueId v) const { return s_.is_none(v); }
   /// The value that a test is about, and whether the test holds when it is false.
   ValueId tested_by(ValueId test, bool& inverted);
   bool leaf(BlockId b);

@@ -11,7 +11,7 @@ namespace depyf::match {
 
 std::uint32_t Matcher::constant_number(ValueId v) {
   if (!s_.is_const(v)) throw Failed();
-  const Const& c = s_.module[ConstId(s_.at(v).arg)];
+  const Const& c = s_.constant(v);
   if (c.kind != ConstKind::Int || c.big || c.integer < 0 ||
       c.integer > static_cast<std::int64_t>(kMaxKids))
     throw Failed();
@@ -61,7 +61,7 @@ std::vector<ExprId> Matcher::key_expressions(ValueId keys) {
     return out;
   }
   if (!s_.is_const(keys)) throw Failed();
-  const Const& c = s_.module[ConstId(s_.at(keys).arg)];
+  const Const& c = s_.constant(keys);
   if (c.kind != ConstKind::Tuple) throw Failed();
   Origin origin = s_.origin(keys);
   origin.columns = 0;  // of all of them
@@ -400,7 +400,7 @@ ExprId Matcher::instance(Scope& scope, Facts& facts, int depth) {
   const ValueId names = resolve(match.operands[2]);
   mark(names);
   if (!s_.is_const(names)) throw Failed();
-  const Const& c = s_.module[ConstId(s_.at(names).arg)];
+  const Const& c = s_.constant(names);
   if (c.kind != ConstKind::Tuple || match.arg > kMaxKids) throw Failed();
   std::vector<std::uint32_t> keywords;
   for (ConstId item : c.items) {

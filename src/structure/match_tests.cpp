@@ -120,7 +120,7 @@ ValueId Matcher::tested_by(ValueId test, bool& inverted) {
       inverted = true;
       return is_none(right) ? resolve(s_.at(left).operands[0]) : ValueId();
     }
-    const ConstKind kind = s_.module[ConstId(s_.at(right).arg)].kind;
+    const ConstKind kind = s_.constant(right).kind;
     if (kind != ConstKind::None && kind != ConstKind::True && kind != ConstKind::False) return {};
     return left;
   }
@@ -177,8 +177,7 @@ bool Matcher::leaf(BlockId b) {
 /// protects: the last test, with nothing to drop, leads there at once.
 Edge Matcher::past_drops(const Edge& edge) {
   const Node& node = s_.nodes[edge.to.index];
-  const bool drops = node.term == TermKind::Jump && node.jump == JumpRole::Plain &&
-                     node.body.empty() && node.match == kNone && node.edges[0].args.empty() &&
+  const bool drops = node.is_plain_jump() && node.body.empty() && node.edges[0].args.empty() &&
                      s_.nodes[node.edges[0].to.index].region != node.region &&
                      std::all_of(node.params.begin(), node.params.end(),
                                  [&](ValueId param) { return dead(param); });
@@ -357,10 +356,7 @@ void Matcher::join(BlockId a, std::uint32_t t, std::uint32_t u, Tree::Kind kind)
         both.outs.push_back(both.args[0][i]);
         continue;
       }
-      Value out;
-      out.kind = ValueKind::Param;
-      out.block = a;
-      both.outs.push_back(s_.add_value(out));
+      both.outs.push_back(s_.add_param(a));
     }
     both.yes = Edge{trees_[u].yes.to, s_.lifted.arena.copy(both.outs)};
     both.no = trees_[u].no;

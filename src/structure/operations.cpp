@@ -25,7 +25,7 @@ constexpr std::size_t kStackGuideline = 30;
 constexpr std::size_t kDictPiece = kStackGuideline / 2 + 2;
 
 // Marks in Expr::op of List, Tuple, Set and Dict; nobody else reads them.
-constexpr std::uint8_t kHasRoom = 1;       // the storage of `kids` is std::bit_ceil(size) long
+constexpr std::uint8_t kHasCapacity = 1;   // the storage of `kids` is std::bit_ceil(size) long
 constexpr std::uint8_t kOneByOne = 32;     // {*(1, 2, 3)}: see one_by_one()
 constexpr std::uint8_t kFromConstant = 2;  // the kids are the items of the constant `a`
 constexpr std::uint8_t kFromList = 4;      // a tuple that grew as a list
@@ -115,12 +115,7 @@ struct Maker {
     return *c;
   }
 
-  ExprId compare(CompareOp op, ExprId a, ExprId b) {
-    ExprId id = node(ExprKind::Compare, {a, b});
-    const std::uint32_t ops[] = {static_cast<std::uint32_t>(op)};
-    ast[id].extra = ast.arena.copy(ops);
-    return id;
-  }
+  ExprId compare(CompareOp op) { return ast.compare(op, kids[0], kids[1], origin()); }
 
   ExprId load() {
     Expr& e = depyf::append(ast.exprs);
@@ -160,13 +155,13 @@ struct Maker {
     }
     const std::size_t size = e.kids.size(), wanted = size + added.size();
     std::span<ExprId> storage = e.kids;
-    if (!(e.op & kHasRoom) || wanted > std::bit_ceil(size)) {
+    if (!(e.op & kHasCapacity) || wanted > std::bit_ceil(size)) {
       storage = ast.arena.array<ExprId>(std::bit_ceil(wanted));
       std::copy(e.kids.begin(), e.kids.end(), storage.begin());
     }
     std::copy(added.begin(), added.end(), storage.data() + size);
     e.kids = {storage.data(), wanted};
-    e.op |= kHasRoom;
+    e.op |= kHasCapacity;
     return ast.add(e);
   }
   ExprId grow(ExprId display, std::initializer_list<ExprId> added) {
@@ -606,16 +601,10 @@ struct Maker {
     const Expr& e = ast[value];
     const bool augmented =
         e.kind == ExprKind::Binary && e.a == kMadeInPlace && same_place(target, e.kids[0]);
-    const StmtId id = ast.stmt(augmented ? StmtKind::AugAssign : StmtKind::Assign, origin());
-    Stmt& s = ast[id];
-    if (augmented) {
-      s.flag = e.op;
-      s.e = {target, e.kids[1], ExprId::none()};
-    } else {
-      const ExprId targets[] = {target};
-      s.list = ast.arena.copy(targets);
-      s.e[0] = value;
-    }
+    if (!augmented) return ast.assign(target, value, origin());
+    const StmtId id = ast.stmt(StmtKind::AugAssign, origin());
+    ast[id].flag = e.op;
+    ast[id].e = {target, e.kids[1], ExprId::none()};
     return id;
   }
 
@@ -640,8 +629,7 @@ struct Maker {
   }
 
   StmtId delete_one(ExprId target) {
-    const ExprId targets[] = {target};
-    return simple(StmtKind::Delete, ExprId::none(), 0, targets);
+    return simple(StmtKind::Delete, ExprId::none(), 0, {&target, 1});
   }
 };
 
@@ -818,13 +806,13 @@ ExprId Maker::operation() {
                   static_cast<std::uint8_t>(v.arg));
     case Op::COMPARE:
       need(2);
-      return compare(static_cast<CompareOp>(v.arg), kids[0], kids[1]);
+      return compare(static_cast<CompareOp>(v.arg));
     case Op::IS:
       need(2);
-      return compare(v.arg ? CompareOp::IsNot : CompareOp::Is, kids[0], kids[1]);
+      return compare(v.arg ? CompareOp::IsNot : CompareOp::Is);
     case Op::CONTAINS:
       need(2);
-      return compare(v.arg ? CompareOp::NotIn : CompareOp::In, kids[0], kids[1]);
+      return compare(v.arg ? CompareOp::NotIn : CompareOp::In);
     case Op::TO_BOOL:  // where a test follows, lift() took it away
       need(1);
       return node(
@@ -976,7 +964,6 @@ StmtId Maker::statement() {
   // by the flag of Append
   static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD,    Op::MAP_ADD,
                                    Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
-  constexpr std::uint32_t kEffect = 1u << 31;
   if (stores[v.op]) {
     need(1);
     const ExprId value = kids[0];
@@ -984,7 +971,7 @@ StmtId Maker::statement() {
     return assign(target(), value);
   }
   if (deletes[v.op]) return delete_one(target());
-  if (v.aux & kEffect) {
+  if (v.aux & kInPlace) {
     const auto at = std::find(std::begin(appends), std::end(appends), v.op);
     if (at != std::end(appends)) return append(static_cast<std::uint8_t>(at - std::begin(appends)));
     if (v.op == Op::DICT_MERGE) return append(5);

@@ -6,8 +6,15 @@
 #include "ast/ast.h"
 #include "ast/negate.h"
 #include "lift/lifted.h"
+#include "opcode/op_set.h"
 
 namespace depyf {
+
+/// What a chain of comparisons consists of.
+inline constexpr OpSet kComparisons{Op::COMPARE, Op::IS, Op::CONTAINS};
+/// What adds to a collection: a version of it, or, with kInPlace, a statement.
+inline constexpr OpSet kAdds{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op::LIST_EXTEND,
+                             Op::SET_UPDATE,  Op::DICT_UPDATE, Op::DICT_MERGE};
 
 /// Stmt::flag of the Pass statement that SETUP_ANNOTATIONS becomes; rewrite/ removes it.
 constexpr std::uint8_t kSetupAnnotations = 1;

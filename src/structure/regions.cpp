@@ -25,7 +25,7 @@ void Regions::erase_implicit() {
   for (std::size_t i = 0; i < s_.regions.size(); ++i) {
     const StructRegion& region = s_.regions[i];
     const Node& h = s_.nodes[region.handler.index];
-    if (h.term != TermKind::Reraise || !is_exception_of(s_, s_.resolve(h.value), region.handler))
+    if (h.term != TermKind::Reraise || !s_.is_exception_of(s_.resolve(h.value), region.handler))
       continue;
     bool pops = false, other = false;
     for (ValueId v : h.body) (s_.is_op(v, Op::POP_EXCEPT) ? pops : other) = true;
@@ -113,9 +113,9 @@ void Regions::classify(RegionId r) {
       break;
     }
   bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
-               is_exception_of(s_, s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
+               s_.is_exception_of(s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
   bool dropped = s_.is_op(first_effect, Op::POP_TOP) &&
-                 is_exception_of(s_, s_.resolve(s_.at(first_effect).operands[0]), h);
+                 s_.is_exception_of(s_.resolve(s_.at(first_effect).operands[0]), h);
   region.kind = (tests || dropped) && !s_.lifted.regions[r.index].cleanup ? RegionKind::Except
                                                                           : RegionKind::Finally;
 }

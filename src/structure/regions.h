@@ -68,7 +68,7 @@ class Regions {
   /// Does the handler at `b` put what it caught into a list?
   bool catches(BlockId b) {
     for (ValueId v : s_.nodes[b.index].body)
-      if (s_.is_op(v, Op::LIST_APPEND) && is_exception_of(s_, s_.resolve(s_.at(v).operands[1]), b))
+      if (s_.is_op(v, Op::LIST_APPEND) && s_.is_exception_of(s_.resolve(s_.at(v).operands[1]), b))
         return true;
     return false;
   }

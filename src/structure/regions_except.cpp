@@ -53,7 +53,7 @@ bool Regions::read_star(Star& star) {
     if (s_.is_op(tested, Op::PREP_RERAISE_STAR)) {
       star.end = b;
       return !star.clauses.empty() &&
-             is_exception_of(s_, s_.resolve(s_.at(tested).operands[0]), h) &&
+             s_.is_exception_of(s_.resolve(s_.at(tested).operands[0]), h) &&
              is_list(star, s_.at(tested).operands[1]);
     }
     const Value& taken = s_.at(tested);
@@ -61,7 +61,7 @@ bool Regions::read_star(Star& star) {
         !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH))
       return false;
     const ValueId whole = s_.resolve(s_.at(taken.operands[0]).operands[0]);
-    if (star.clauses.empty() ? !is_exception_of(s_, whole, h) : whole != rest) return false;
+    if (star.clauses.empty() ? !s_.is_exception_of(whole, h) : whole != rest) return false;
     rest = s_.results_of(taken.operands[0])[0];
     if (!read_star_clause(star, b, s_.at(taken.operands[0]).operands[1])) return false;
     b = star.clauses.back().next;
@@ -188,7 +188,7 @@ bool Regions::is_collector(BlockId b,
     if (s_.is_const(v)) continue;
     const Value& value = s_.at(v);
     if (s_.is_op(v, Op::LIST_APPEND) && lists.count(s_.resolve(value.operands[0]).index) != 0) {
-      if (first && !is_exception_of(s_, s_.resolve(value.operands[1]), b)) return false;
+      if (first && !s_.is_exception_of(s_.resolve(value.operands[1]), b)) return false;
       if (first) caught_[b.index] = s_.resolve(value.operands[1]);
       first = false;
       continue;
@@ -240,7 +240,7 @@ void Regions::forget_name(BlockId b, BlockId handler) {
     if (store.op != Op::STORE_FAST && store.op != Op::STORE_NAME && store.op != Op::STORE_GLOBAL &&
         store.op != Op::STORE_DEREF)
       continue;
-    if (!is_exception_of(s_, s_.resolve(store.operands[0]), handler)) continue;
+    if (!s_.is_exception_of(s_.resolve(store.operands[0]), handler)) continue;
     std::vector<std::size_t> next;
     for (std::size_t j = k + 1; j < body.size() && next.size() < 2; ++j)
       if (!s_.is_const(body[j]) && !s_.is_op(body[j], Op::POP_EXCEPT) &&
@@ -267,8 +267,7 @@ bool Regions::returns_value_before(const Node& node, std::size_t pop) const {
     if (!s_.is_const(node.body[i])) return false;
   const Value& popped = s_.at(node.body[pop]);
   if (node.term_columns != 0 && node.term_columns == popped.columns &&
-      node.term_line == popped.line &&
-      s_.module[ConstId(s_.at(node.value).arg)].kind != ConstKind::None)
+      node.term_line == popped.line && !s_.is_none(node.value))
     return true;
   return std::find(node.body.begin(), node.body.begin() + static_cast<std::ptrdiff_t>(pop),
                    node.value) != node.body.begin() + static_cast<std::ptrdiff_t>(pop);

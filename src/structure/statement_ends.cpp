@@ -168,8 +168,7 @@ class StatementEndFinder {
       nothing.term = TermKind::Unreachable;
       nothing.term_offset = after;
       nothing.region = around;
-      made = BlockId(static_cast<std::uint32_t>(s_.nodes.size()));
-      s_.nodes.push_back(nothing);
+      made = s_.add_node(nothing);
       ++s_.changes;
     }
     return made;

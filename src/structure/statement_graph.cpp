@@ -23,9 +23,8 @@ std::uint32_t StatementGraph::past_empty(RegionId from, BlockId to) const {
   std::uint32_t t = wrapped(from, to);
   for (int steps = 0; steps < kMostHops && is_block(t); ++steps) {
     const Node& node = s_.nodes[t];
-    if (!node.body.empty() || node.match != kNone || node.term != TermKind::Jump ||
-        node.jump != JumpRole::Plain || !node.params.empty() || !node.edges[0].args.empty() ||
-        t == entry_.index || node.edges[0].to.index == t)
+    if (!node.body.empty() || !node.is_plain_jump() || !node.params.empty() ||
+        !node.edges[0].args.empty() || t == entry_.index || node.edges[0].to.index == t)
       break;
     t = wrapped(node.region, node.edges[0].to);
   }
@@ -391,20 +390,15 @@ bool StatementGraph::is_jump_statement(std::uint32_t t) const {
       header_at(t))
     return false;
   const Node& node = s_.nodes[t];
-  if (!node.params.empty() || !node.edges[0].args.empty()) return false;
-  for (ValueId v : node.body)
-    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
-  return true;
+  return node.params.empty() && node.edges[0].args.empty() && s_.are_quiet(node.body);
 }
 
 bool StatementGraph::const_return(std::uint32_t n) const {
   // a module or class body has no `return` to copy
   if (!is_block(n) || !s_.is_function()) return false;
   const Node& node = s_.nodes[n];
-  if (node.term != TermKind::Return || !node.params.empty()) return false;
-  for (ValueId v : node.body)
-    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_TOP)) return false;
-  return s_.is_const(node.value);
+  return node.term == TermKind::Return && node.params.empty() && s_.is_const(node.value) &&
+         s_.are_quiet(node.body);
 }
 
 bool StatementGraph::is_written_return(std::uint32_t from, std::uint32_t t) const {

@@ -137,8 +137,7 @@ class StatementGraph {
   std::uint32_t place(std::uint32_t n) const {
     if (is_try(n)) n = s_.regions[n - blocks_].entry.index;
     if (!is_block(n)) return kNone;
-    const Node& node = s_.nodes[n];
-    return node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
+    return s_.first_offset(BlockId(n));
   }
   /// Up to 3.8 the compiler lets control continue after a statement that never ends, and its code
   /// shows where: at a place that may be reached from nowhere else (an empty node stands for it).

@@ -55,9 +55,7 @@ StatementGraph::Start StatementGraph::start_of(std::uint32_t t) {
     const std::uint32_t end = column(node.term_columns);
     if (end != 0 && end < least) return {end, end};
     if (node.term == TermKind::Raise) return {};
-    const bool bare = s_.is_const(s_.resolve(node.value)) &&
-                      s_.module[ConstId(s_.at(s_.resolve(node.value)).arg)].kind == ConstKind::None;
-    if (bare || least <= kBeforeValue) return {};
+    if (s_.is_none(s_.resolve(node.value)) || least <= kBeforeValue) return {};
     return {least - kBeforeValue, least - kBeforeValue};
   }
   if (node.term != TermKind::Branch || node.match != kNone || least <= kIf) return {};

@@ -159,11 +159,7 @@ void StatementGraph::drop_returns_before_the_end(RegionId r, const std::vector<B
   if (tests.empty() || s_.nodes[tests.back().index].term != TermKind::Reraise) return;
   const std::uint32_t behind = s_.nodes[tests.back().index].term_offset + 2;
   std::erase_if(merges, [&](std::uint32_t m) {
-    if (!const_return(m)) return false;
-    const Node& node = s_.nodes[m];
-    const std::uint32_t begin =
-        node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset;
-    return in_source_order() ? begin < behind : begin != behind;
+    return const_return(m) && (in_source_order() ? place(m) < behind : place(m) != behind);
   });
 }
 
@@ -177,10 +173,8 @@ bool StatementGraph::raises_again(std::uint32_t t, const StructRegion& region) c
 
 bool StatementGraph::is_test(BlockId b, BlockId handler) const {
   const Node& node = s_.nodes[b.index];
-  if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::EXC_MATCH)) return false;
-  const Value& e = s_.at(s_.at(node.value).operands[0]);
-  return (e.kind == ValueKind::Exception || e.kind == ValueKind::ExceptionType) &&
-         e.block == handler;
+  return node.term == TermKind::Branch && s_.is_op(node.value, Op::EXC_MATCH) &&
+         s_.is_exception_of(s_.at(node.value).operands[0], handler);
 }
 
 bool StatementGraph::falls_through_chain(BlockId b, BlockId handler) const {

@@ -20,9 +20,7 @@ void join_module_ends(StructureGraph& s) {
   const std::size_t count = s.nodes.size();
   for (std::size_t i = 0; i < count; ++i) {
     Node& node = s.nodes[i];
-    if (!node.alive || node.term != TermKind::Return || !s.is_const(s.resolve(node.value)))
-      continue;
-    if (s.module[ConstId(s.at(s.resolve(node.value)).arg)].kind != ConstKind::None) continue;
+    if (!node.alive || node.term != TermKind::Return || !s.is_none(s.resolve(node.value))) continue;
     if (class_epilogue(s, node) < node.body.size()) continue;  // joined already
     if (!end) {
       Node last;
@@ -32,9 +30,7 @@ void join_module_ends(StructureGraph& s) {
       none.block = end;
       last.value = s.add_value(none);
       last.body.push_back(last.value);
-      last.term_offset = node.term_offset;
-      last.term_line = node.term_line;
-      last.term_columns = node.term_columns;
+      last.take_position(node);
       s.nodes.push_back(last);
     }
     s.nodes[i].jump_to(end);
@@ -143,8 +139,7 @@ void split_at_iterators(StructureGraph& s) {
   for (std::size_t i = 0; i < count; ++i) {
     const Node& node = s.nodes[i];
     if (!node.alive || node.term != TermKind::ForIter || node.match != UINT32_MAX) continue;
-    if (!std::all_of(node.body.begin(), node.body.end(), [&](ValueId v) { return s.is_quiet(v); }))
-      s.split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
+    if (!s.are_quiet(node.body)) s.split_test(BlockId(static_cast<std::uint32_t>(i)), 0);
   }
 }
 
@@ -171,9 +166,8 @@ void drop_constant_params(StructureGraph& s) {
         const std::span<ValueId> args = s.nodes[way.node].edges[way.k].args;
         if (args.size() != s.nodes[b].params.size()) return false;
         const ValueId v = s.resolve(args[p - 1]);
-        if (!s.is_const(v)) return false;
         if (!constant) constant = v;
-        return s.same_const(ConstId(s.at(constant).arg), ConstId(s.at(v).arg));
+        return s.same_constants(constant, v);
       });
       if (!equal) continue;
       any = true;
@@ -201,9 +195,6 @@ void drop_constant_params(StructureGraph& s) {
 void return_at_once(StructureGraph& s) {
   if (!s.is_function()) return;
   const auto is_drop = [&](ValueId v) { return s.is_op(v, Op::POP_TOP); };
-  const auto only_drops = [&](const Node& n) {
-    return std::all_of(n.body.begin(), n.body.end(), [&](ValueId v) { return s.is_quiet(v); });
-  };
   const auto drops = [&](const Node& n) {
     return std::any_of(n.body.begin(), n.body.end(), is_drop);
   };
@@ -216,11 +207,11 @@ void return_at_once(StructureGraph& s) {
     Node& end = s.nodes[to.index];
     if (to == s.entry || end.region == node.region || end.pred_count != 1 ||
         end.term != TermKind::Return || !end.params.empty() || !s.is_const(end.value) ||
-        !only_drops(end))
+        !s.are_quiet(end.body))
       continue;
     const bool has_value =
         std::find(node.body.begin(), node.body.end(), s.resolve(end.value)) != node.body.end();
-    if (only_drops(node) && (drops(node) || has_value)) {
+    if (s.are_quiet(node.body) && (drops(node) || has_value)) {
       s.merge(BlockId(static_cast<std::uint32_t>(i)));
       s.nodes[i].in_place = true;
     } else if (!s.lifted.traits.source_order && drops(end)) {
