@@ -78,17 +78,23 @@ def assemble(text):
     )
 
 
-def main():
-    with open(sys.argv[1]) as file:
+def pyc_of(path):
+    """Bytes of a .pyc from the listing or source at `path`."""
+    with open(path) as file:
         text = file.read()
-    if sys.argv[1].endswith(".py"):
+    if path.endswith(".py"):
         code = next(
             c for c in compile(text, "<source>", "exec").co_consts if isinstance(c, types.CodeType)
         )
     else:
         code = assemble(text)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def main():
+    pyc = pyc_of(sys.argv[1])
     with open(sys.argv[2], "wb") as file:
-        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+        file.write(pyc)
 
 
 if __name__ == "__main__":

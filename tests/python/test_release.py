@@ -88,10 +88,12 @@ def sdist(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow  # as the two below it: builds twice
 def test_source_distribution_has_the_same_bytes_when_built_again(sdist):
     assert sdist[0] == sdist[1]
 
 
+@pytest.mark.slow
 def test_source_distribution_has_what_a_build_needs_and_nothing_else(sdist):
     with tarfile.open(fileobj=io.BytesIO(sdist[0])) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -115,6 +117,7 @@ def test_source_distribution_has_what_a_build_needs_and_nothing_else(sdist):
         assert name.split("/")[0] not in ("build", ".venv", ".git", ".ci", "dist"), name
 
 
+@pytest.mark.slow
 def test_metadata(sdist):
     with tarfile.open(fileobj=io.BytesIO(sdist[0])) as archive:
         text = archive.extractfile("depyf-%s/PKG-INFO" % VERSION).read().decode()
