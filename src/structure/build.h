@@ -68,6 +68,8 @@ class BlockBuilder {
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(ValueId v, std::size_t position);
+  /// The operations from `position` on, up to where they make a statement; the position behind it.
+  std::size_t run_to_statement(std::size_t position);
   void shaped_operation(ValueId v, const Value& value, std::size_t position);
   ExprId plain_operation(ValueId v, const Value& value, std::span<const ExprId> kids);
   bool part_of_a_shape(ValueId v, const Value& value, std::size_t position);

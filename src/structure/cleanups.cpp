@@ -262,8 +262,7 @@ bool Regions::unbinds_name(RegionId r) const {
     return false;
   std::vector<ValueId> ops;
   for (ValueId v : h.body)
-    if (!s_.is_const(v) && !s_.is_op(v, Op::POP_EXCEPT) && !s_.is_op(v, Op::POP_TOP))
-      ops.push_back(v);
+    if (!is_quiet(v)) ops.push_back(v);
   if (ops.size() != 2) return false;
   const Value &store = s_.at(ops[0]), &remove = s_.at(ops[1]);
   auto pair = [&](Op a, Op b) {

@@ -721,26 +721,16 @@ class Folder {
       const std::size_t length = tail.body.size();
       if (length > kLongest || length > arm.body.size()) continue;
       const std::size_t from = arm.body.size() - length;
-      ValueId operand;
-      auto same = [&](ValueId x, ValueId y) {
-        x = s_.resolve(x);
-        y = s_.resolve(y);
-        if (x == tail.params[0]) {
-          if (!operand) operand = y;
-          return operand == y;
-        }
-        for (std::size_t i = 0; i < length; ++i)
-          if (tail.body[i] == x) return arm.body[from + i] == y;
-        return x == y;
+      CopiedRun run(s_, arm, tail, length);
+      run.parameter = tail.params[0];
+      run.equal_constants = false;
+      const auto same = [&](ValueId v, ValueId w) {
+        return s_.copied_operation(s_.at(v), s_.at(w));
       };
-      bool fits = true;
-      for (std::size_t i = 0; i < length && fits; ++i) {
-        const Value &v = s_.at(tail.body[i]), &w = s_.at(arm.body[from + i]);
-        fits = s_.copied_operation(v, w);
-        for (std::size_t k = 0; k < v.operands.size() && fits; ++k)
-          fits = same(v.operands[k], w.operands[k]);
-      }
-      if (!fits || (returns && !same(tail.value, arm.value)) || !operand) continue;
+      if (!run.same_operations(same) || (returns && !run.same_value(arm.value, tail.value)))
+        continue;
+      const ValueId operand = run.handed;
+      if (!operand) continue;
       if (std::find(arm.body.begin(), arm.body.begin() + static_cast<std::ptrdiff_t>(from),
                     operand) == arm.body.begin() + static_cast<std::ptrdiff_t>(from))
         continue;

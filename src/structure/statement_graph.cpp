@@ -279,10 +279,10 @@ bool StatementGraph::add_module_end() {
   const std::uint32_t b = s_.body_end.index;
   std::uint32_t outermost = kNone, below = b;
   for (std::uint32_t d = dom_.idom[b]; d != kNone; below = d, d = dom_.idom[d]) {
-    const bool comes_around = header_[d] && in_loop(below, d);
+    const bool around_it = header_[d] && in_loop(below, d);
     const bool once = is_block(d) && !header_[d] && s_.nodes[d].term == TermKind::ForIter &&
                       target(BlockId(d), 0) == below;
-    if (comes_around || once) outermost = d;
+    if (around_it || once) outermost = d;
   }
   if (outermost == kNone) return false;
   add_order(outermost, b);
@@ -340,10 +340,8 @@ void StatementGraph::enter(RegionId from, BlockId to, std::vector<std::uint32_t>
 }
 
 RegionId StatementGraph::region_handled_by(ValueId exception) const {
-  if (!exception) return {};
-  const Value& v = s_.at(exception);
-  if (v.kind != ValueKind::Exception && v.kind != ValueKind::ExceptionType) return {};
-  const RegionId* const found = finally_of_.at(v.block.index);
+  if (!exception || !s_.is_exception_of(exception, s_.at(exception).block)) return {};
+  const RegionId* const found = finally_of_.at(s_.at(exception).block.index);
   return found ? *found : RegionId();
 }
 
@@ -487,16 +485,20 @@ std::int32_t StatementGraph::first_line(std::uint32_t t) const {
   return s_.nodes[t].term_line;
 }
 
+std::int32_t StatementGraph::last_line(std::uint32_t t) const {
+  if (!is_block(t)) return 0;
+  std::int32_t line = s_.nodes[t].term_line;
+  for (ValueId v : s_.nodes[t].body) line = std::max(line, s_.at(v).line);
+  return line;
+}
+
 std::int32_t StatementGraph::last_line_under(std::uint32_t t) const {
   std::int32_t line = 0;
   std::vector<std::uint32_t> stack{t};
   while (!stack.empty()) {
     const std::uint32_t u = stack.back();
     stack.pop_back();
-    if (is_block(u)) {
-      line = std::max(line, s_.nodes[u].term_line);
-      for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
-    }
+    line = std::max(line, last_line(u));
     for (std::uint32_t c : children(u)) stack.push_back(c);
   }
   return line;

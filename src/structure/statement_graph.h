@@ -222,6 +222,8 @@ class StatementGraph {
            !header_[t];
   }
   std::int32_t first_line(std::uint32_t t) const;
+  /// The last line of the node's own code; 0: none.
+  std::int32_t last_line(std::uint32_t t) const;
   std::int32_t last_line_under(std::uint32_t t) const;
   /// Does code that only `t` leads to return?
   bool returns_under(std::uint32_t t) const;

@@ -105,11 +105,7 @@ std::vector<std::int32_t> StatementGraph::find_last_lines() {
   std::vector<std::int32_t> under(n, 0);
   for (std::size_t i = dom_.order.size(); i > 0; --i) {
     const std::uint32_t u = dom_.order[i - 1];
-    std::int32_t line = 0;
-    if (is_block(u)) {
-      line = s_.nodes[u].term_line;
-      for (ValueId v : s_.nodes[u].body) line = std::max(line, s_.at(v).line);
-    }
+    const std::int32_t line = last_line(u);
     under[u] = std::max(under[u], line);
     if (dom_.idom[u] != kNone) under[dom_.idom[u]] = std::max(under[dom_.idom[u]], under[u]);
     if (loop_[u] != kNone) last[loop_[u]] = std::max(last[loop_[u]], line);

@@ -62,9 +62,8 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
   best = kNone;
   for (std::uint32_t t : breaks) {
     if (t == natural_exit) continue;
-    const bool stands_behind =
-        std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
-    if ((((!stands_behind || is_inline(h, t)) && forward_in_[t] == 1) || copied_return(t)) &&
+    const bool follows = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
+    if ((((!follows || is_inline(h, t)) && forward_in_[t] == 1) || copied_return(t)) &&
         side_of(t, h) == Side::Inside)
       continue;
     // a return of its own; also where no `else` would do, because what follows the loop goes on
