@@ -228,7 +228,6 @@ class Printer {
   /// That of a class may not.
   void add_arguments(std::span<const ExprId> kids, bool lone_generator = true);
   void add_slice(const Expr& e);
-  void add_dotted_name(StrId id);
   bool is_constant_display(const Expr& e) const;
   /// Of a BoolOp: up to which operand no row may end (see kOnSameRow), 0 where any may.
   std::size_t operands_on_first_row(const Expr& e) const;

@@ -2,6 +2,7 @@
 // assignments.
 #include <algorithm>
 
+#include "simplify/simplify.h"
 #include "structure/build.h"
 #include "structure/operations.h"
 #include "support/error.h"

@@ -87,17 +87,22 @@ struct Node {
   std::int32_t term_line = 0;
   std::uint32_t term_columns = 0;
   bool alive = true;
-  JumpRole jump = JumpRole::Plain;  // Jump: what it was in the source
-  bool leads_ahead =
-      false;              // Jump, in the order of the source: forward, which `continue` never does
-  bool in_place = false;  // Return: stands in the statement that leads to it
-  bool at_test = false;   // has the place of a test that leads to it, which no statement has
-  bool behind_copy =
-      false;  // what a `finally` or `with` does on its way out stood here, or before it
-  bool async_for = false;            // ForIter of an `async for`
-  bool threaded = false;             // Branch: see read_threaded_tests
-  std::uint32_t match = UINT32_MAX;  // index in StructureGraph::cases: this node tests one `case`:
-                                     // matched -> edges[0], otherwise edges[1]
+  /// Jump: what it was in the source.
+  JumpRole jump = JumpRole::Plain;
+  /// Jump, in the order of the source: forward, which `continue` never is.
+  bool leads_ahead = false;
+  /// Return: part of the statement that leads to it.
+  bool in_place = false;
+  /// Has the line and columns of a test that leads to it. No statement has those.
+  bool at_test = false;
+  /// Follows a copy of what a `finally` or `with` does on the way out.
+  bool behind_copy = false;
+  /// ForIter: of an `async for`.
+  bool async_for = false;
+  /// Branch: see read_threaded_tests.
+  bool threaded = false;
+  /// Tests one `case`, by its index in StructureGraph::cases: matched -> edges[0], else edges[1].
+  std::uint32_t match = UINT32_MAX;
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
   /// No `break` or `continue`, and no `case` that always matches.
   bool is_plain_jump() const {
@@ -120,7 +125,7 @@ struct Node {
   }
 };
 
-/// An expression with control flow inside: `first` (the tested value) is its one operand, the rest
+/// An expression with control flow inside. Its one operand is the tested value, `first`; the rest
 /// is built already.
 struct Select {
   enum Kind : std::uint8_t {
@@ -128,17 +133,19 @@ struct Select {
     Or,
     IfExp,
     Prebuilt,
-    Subject
-  } kind = And;  // Subject: of a `match`, the operand itself
-  bool chained =
-      false;  // And: `rest` is a comparison whose missing left side is the right side of `first`
-  bool negate_first = false;  // of all three: the tested value
-  bool merged = false;  // And, Or: both operands ran into one place, as a value; what tests that is
-                        // another operation
-  bool inner =
-      false;  // And, Or: `first` is the first operand of one in brackets, `(a and b) and c`
-  ExprId rest, orelse;  // IfExp: rest is the body
-  ExprId decided;       // IfExp: `first or True`, `first and False`: the constant, which decides
+    Subject,  // of a `match`: the operand itself
+  } kind = And;
+  /// And: `rest` is a comparison whose missing left side is the right side of `first`.
+  bool chained = false;
+  /// And, Or, IfExp: `not first`.
+  bool negate_first = false;
+  /// And, Or: the operands meet as one value, which another operation tests.
+  bool merged = false;
+  /// And, Or: `first` is the first operand of one in brackets, `(a and b) and c`.
+  bool inner = false;
+  ExprId rest, orelse;  // IfExp: `rest` is the body
+  /// IfExp: the constant of `first or True`, `first and False`.
+  ExprId decided;
 };
 
 /// One `case` of a `match` statement. Its node is empty but for the first one's, which evaluates
@@ -166,8 +173,8 @@ constexpr std::size_t kMostCompared = 4096;
 struct StatementEnds {
   std::vector<BlockId> of_regions;  // by region
   std::vector<BlockId> of_loops;    // by index in lifted.loops
-  std::unordered_map<std::uint32_t, BlockId>
-      of_elses;  // by the offset where a written `else` begins: what follows it, if that is known
+  /// By the offset where a written `else` begins: what follows it, if that is known.
+  std::unordered_map<std::uint32_t, BlockId> of_elses;
 };
 
 /// The names that the decompiler gives to values.
@@ -199,11 +206,12 @@ class StructureGraph {
   std::vector<std::vector<StmtId>> parts;  // of values of kind Statements
   StatementEnds ends;
   Temporaries temporaries;
-  std::uint32_t changes = 0;  // of the graph: a step that changed nothing does not run again until
-                              // this grows
-  std::uint32_t folded_at =
-      UINT32_MAX;  // the changes at which fold_expressions() last had nothing to do
-  std::uint32_t first_expr, first_stmt;  // what is made here has these ids or later ones
+  /// Counts the changes of the graph: a step without effect waits until it grows.
+  std::uint32_t changes = 0;
+  /// The changes at which fold_expressions() last had nothing to do.
+  std::uint32_t folded_at = UINT32_MAX;
+  /// What is made here has these ids or later ones.
+  std::uint32_t first_expr, first_stmt;
 
   Node& operator[](BlockId id) { return nodes[id.index]; }
   /// Not a module or a class, which no statement ends.

@@ -324,21 +324,21 @@ class StatementGraph {
   };
   std::vector<Exit> exits_;
   std::vector<std::uint32_t> targets_, forward_in_;
-  std::vector<std::int8_t> else_of_;  // by block that ends in a test: which edge leads to a written
-  // `else`, or -1; see find_elses
-  std::vector<std::uint32_t> phantom_;  // by region, see find_phantoms
-  std::vector<std::uint32_t> loop_end_,
-      break_;  // by header, see find_breaks; empty where the order of the source is lost
-  std::vector<std::uint8_t> header_;
-  std::vector<std::uint32_t> loop_, outer_;
-  FlatMap<std::uint32_t>
-      once_;  // by the header of a loop without a back edge: where `break` leads, see find_once
-  std::vector<std::int32_t>
-      last_;  // by header: the last line of the loop; up to 3.9 offsets tell more
-  std::vector<std::uint32_t> left_;    // by header, see find_left
-  std::uint32_t step_ = 0;             // see indentation
+  std::vector<std::uint8_t> header_;         // by node: of a loop
+  std::vector<std::uint32_t> loop_, outer_;  // by node and by header: the innermost loop around it
+  FlatMap<RegionId> finally_of_;             // by the handler's block
+  /// By the header of a loop without a back edge: where `break` leads; see find_once.
+  FlatMap<std::uint32_t> once_;
+  // ---- up to 3.9, by offsets; empty where the order of the source is lost
+  /// By block that ends in a test: the edge that leads to a written `else`, or -1; see find_elses.
+  std::vector<std::int8_t> else_of_;
+  std::vector<std::uint32_t> phantom_;           // by region, see find_phantoms
+  std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks
+  // ---- from 3.10 on, by lines and columns
+  std::vector<std::int32_t> last_;     // by header: the last line of the loop
+  std::vector<std::uint32_t> left_;    // by header: the least column, see find_left
   std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
-  FlatMap<RegionId> finally_of_;       // by the handler's block
+  std::uint32_t step_ = 0;             // see indentation
 };
 
 }  // namespace depyf
