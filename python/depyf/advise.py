@@ -14,7 +14,7 @@ from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
-from depyf.advice import MODES, NO_ACTION, OF_LIST, ONE_FOR_EACH, OUTSIDE, breaks, sides, uses
+from depyf.advice import MODES, NO_ACTION, OF_LIST, OUTSIDE, breaks, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
@@ -36,6 +36,8 @@ _NAMED = 4
 def changes(document: Document, most: int = 3) -> List[Change]:
     """The changes worth most in a run, the one that saves most first; failures are among them.
 
+    A function that torch gave up stands before all else: it runs uncompiled at each call. The
+    seconds of a graph break count twice, since a break costs time at each call, too.
     Changes of one patch or advice are one change with the seconds of all. What needs no action is
     no change, nor is a limit that was reached by a recompile that is listed.
 
@@ -109,14 +111,22 @@ def _beside(cause: Dict[str, Any]) -> str:
     return ". Earlier compiles did not fit for more than that: " + "; ".join(named) if named else ""
 
 
-def _rank(one: Change) -> Tuple[bool, bool, float]:
-    """Failures first, then what costs most; what is normal follows what is not."""
+#: a break costs time at each call, too, which its seconds of compiling leave out
+_OF_A_BREAK = 2
+
+
+def _weight(one: Change) -> float:
+    return one.seconds * (_OF_A_BREAK if one.kind == "break" else 1)
+
+
+def _rank(one: Change) -> Tuple[bool, float]:
+    """Failures first, then what costs most."""
     first = one.kind == "failure" and one.row != "nothing to compile" or one.gave_up
-    return not first, one.row in ONE_FOR_EACH and not first, -one.seconds
+    return not first, -_weight(one)
 
 
-def _listed(one: Change) -> Tuple[bool, bool, float]:
-    return not one.gave_up, one.row in ONE_FOR_EACH and not one.gave_up, -one.seconds
+def _listed(one: Change) -> Tuple[bool, float]:
+    return not one.gave_up, -_weight(one)
 
 
 def _merged(found: List[Change]) -> List[Change]:

@@ -560,9 +560,18 @@ def test_the_advice_is_one_that_can_be_followed_there(tmp_path, text, line, met,
     assert change.advice.startswith(begin)
 
 
-def test_what_is_normal_stands_behind_what_can_be_mended():
+def test_what_saves_most_stands_first_also_where_a_compile_for_each_is_normal():
     entries = [again("/a/b.py", 1, 9.0, "flag == True"), again("/a/c.py", 2, 1.0, REASONS[2])]
-    assert [one.row for one in advise.changes(run_of(entries))] == ["rank", "flag"]
+    assert [one.row for one in advise.changes(run_of(entries))] == ["flag", "rank"]
+
+
+@pytest.mark.parametrize("cost, first", [(2.5, "break"), (9.0, "recompile")])
+def test_the_seconds_of_a_break_count_twice_since_it_costs_time_at_each_call(cost, first):
+    broken = dict(compiled("/a/b.py", 1, 9.0, breaks=[dict(ITEM, location="/a/b.py:4")]), name="g")
+    broken["metrics"].update(restart_reasons=["item"], dynamo_compile_time_before_restart_us=2e6)
+    broken.update(replaced=True, verdict="exact")
+    run = run_of([broken, again("/a/c.py", 2, cost, REASONS[2])])
+    assert advise.changes(run)[0].kind == first
 
 
 def test_a_key_that_came_is_named():

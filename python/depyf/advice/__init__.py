@@ -41,19 +41,6 @@ NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")
 #: rows of what is one of a few, so that an entry is for one of them
 OF_A_FEW = ("given or None", "none", "flag", "text", "value", "member of a set")
 
-#: rows of which one compile for each is normal: what spares one follows what is a mistake
-ONE_FOR_EACH = OF_A_FEW + (
-    "requires_grad",
-    "global state",
-    "setting",
-    "number condition",
-    "integer of an operator",
-    "float of dropout",
-    "float of label smoothing",
-    "float of an operator",
-)
-
-
 #: rows of recompiles because of the mode in which a function is called
 MODES = ("global state", "setting", "inference mode", "training mode")
 
