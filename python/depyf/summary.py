@@ -154,9 +154,9 @@ def graph_breaks(breaks: int, lines: int) -> str:
 
 
 def counts(document: Document) -> Dict[str, Any]:
-    """Numbers of a run: compiles, functions, breaks, their lines, recompiles, failures, compiles
-    that found nothing to compile, cache hits and misses, seconds, decompiled code, replaced,
-    replaced by another block, proven.
+    """Numbers of a run: compiles, functions (`library`: those of libraries among them), breaks,
+    their lines, recompiles, failures, compiles that found nothing to compile, cache hits and
+    misses, seconds, decompiled code, replaced, replaced by another block, proven.
     """
     from depyf.report import words
 
@@ -169,9 +169,16 @@ def counts(document: Document) -> Dict[str, Any]:
         for one in document["functions"]
         if not one["is_resume"]
     }
+    files = [filename for _, filename, _ in failed - whole]
+    files += [one["filename"] for one in document["functions"] if not one["is_resume"]]
     return {
-        "functions": len(failed - whole)
-        + sum(1 for function in document["functions"] if not function["is_resume"]),
+        "functions": len(files),
+        "library": sum(
+            # code that a program makes of a text is in no file
+            1
+            for filename in files
+            if words.in_library(filename) and not filename.startswith("<")
+        ),
         "compiles": len(entries),
         "breaks": sum(len(entry.get("breaks") or ()) for _, entry in entries),
         "break_lines": break_lines(entry for _, entry in entries),
@@ -283,7 +290,7 @@ def summary(
         "depyf: %s of %s in %.1f s%s"
         % (
             _many(number["compiles"], "compile"),
-            _many(number["functions"], "function"),
+            _functions(number),
             number["seconds"],
             _came_to_nothing(number),
         ),
@@ -340,6 +347,16 @@ def summary(
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)
+
+
+def _functions(number: Dict[str, Any]) -> str:
+    """The functions that were compiled, those of libraries apart."""
+    library, own = number["library"], number["functions"] - number["library"]
+    if not library:
+        return _many(own, "function")
+    if not own:
+        return _many(library, "function") + " of libraries"
+    return "%s and %d of libraries" % (_many(own, "function"), library)
 
 
 def _came_to_nothing(number: Dict[str, Any]) -> str:

@@ -660,6 +660,17 @@ def test_the_functions_that_run_uncompiled_are_named_first():
     assert "runs uncompiled" not in summary.summary(run_of([again("/a/b.py", 1, 1.0, "x == 2")]))
 
 
+def test_functions_of_libraries_are_counted_apart():
+    library = "/env/lib/python3.11/site-packages/torch/optim/adam.py"
+    own, theirs = compiled("/a/b.py", 1, 1.0, failure=LIMIT), compiled(library, 3, 1.0)
+    theirs["failure"] = "Unsupported: x"
+    first = [summary.summary(run_of(one)).splitlines()[0] for one in ([own, theirs], [theirs])]
+    assert "2 compiles of 1 function and 1 of libraries" in first[0]
+    assert "1 compile of 1 function of libraries" in first[1]
+    made = compiled("<string>", 1, 1.0, failure=LIMIT)
+    assert "1 compile of 1 function in" in summary.summary(run_of([made]))
+
+
 def test_the_rest_of_a_function_is_no_function_of_the_program():
     whole = dict(compiled("/a/b.py", 1, 1.0), name="a", replaced=True, verdict="exact")
     rest = compiled("/a/b.py", 3, 1.0)

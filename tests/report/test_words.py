@@ -936,3 +936,47 @@ def test_the_summary_tells_one_advice_once():
 
 
 ITEM = "Unsupported Tensor.item() call with capture_scalar_outputs=False"
+
+
+def test_answers_of_inductors_cache_say_of_which_graph_they_are():
+    def answers(*keys):
+        events = [{"cache": "aotautograd_cache", "result": "miss", "key": "k"}]
+        return events + [{"cache": "fx_graph_cache", "result": "hit", "key": one} for one in keys]
+
+    def of(keys, backward):
+        return words.graphs_asked_for(answers(*keys), backward)
+
+    assert of("ab", True) == ["", "forward", "backward"]
+    assert of("aab", True) == ["", "forward", "forward", "backward"]
+    assert of("ab", False) == of("aa", True) == ["", "", ""]
+    assert of("abc", True) == [""] * 4
+
+
+LISTS = """
+class Log:
+    def __init__(self):
+        self.items = []
+    def add(self, x):
+        self.items.append(x)
+    def last(self):
+        return %s
+
+def f(x, log):
+    log.add(x)
+    return x + log.last()
+"""
+
+
+@pytest.mark.parametrize(
+    "read, begin",
+    [("self.items[-1]", "end of a list"), ("len(self.items)", "length of a list")],
+)
+def test_a_list_that_grows_in_a_method_has_the_same_advice_as_one_in_the_function(
+    tmp_path, read, begin
+):
+    program = tmp_path / "program.py"
+    program.write_text(LISTS % read)
+    found = words.of_reason("0/0: len(log.items) == 2  # self.items.append(x)")
+    found.update(file=str(program), line=6, row="growing list", name="log.items")
+    words.describe_methods(found, (str(program), 10))
+    assert found["row"] == begin

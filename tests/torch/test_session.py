@@ -627,6 +627,7 @@ def test_a_block_that_expects_no_breaks_tells_of_each():
     assert "2 graph breaks at 1 line, 0 allowed" in text and "broken" not in text.split(":")[0]
     assert "graph_break()" in text and "help: Remove that call." in text
     assert "recompiles, 0 allowed" in text and "float32, is float64" in text
+    assert "is torch's number of a compile: function" in text.splitlines()[-1]
     assert raised.value.run.functions
     with pytest.raises(ZeroDivisionError):  # what the block raises is not hidden
         with depyf.expect(breaks=0):

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from depyf import schema, summary
 from depyf.files import write_atomically
-from depyf.report import collectives, flow, graphs, overview, runtime
+from depyf.report import collectives, flow, graphs, overview, runtime, words
 from depyf.report.base import MARK, ReportError
 from depyf.report.overview import Node
 from depyf.report.texts import Pool, packed, visible
@@ -97,6 +97,7 @@ def _template() -> Any:
         else value,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
+    environment.filters.update(cache=_asked_caches)
     environment.filters.update(each=runtime.short_time, bytes=runtime.short_bytes)
     environment.globals.update(source_line=source_line)
     try:
@@ -310,13 +311,14 @@ def _tiles(nodes: List[Node]) -> List[Row]:
         },
     ]
     if failed:
-        tiles.append({"mark": "✕", "number": failed, "label": "not compiled", "tone": "bad"})
+        came = "compile that failed" if failed == 1 else "compiles that failed"
+        tiles.append({"mark": "✕", "number": failed, "label": came, "tone": "bad"})
     if hits:
         tiles.append(
             {
                 "mark": "⤓",
                 "number": hits,
-                "label": "cache hit" if hits == 1 else "cache hits",
+                "label": "hit%s in torch's caches of compiled graphs" % ("" if hits == 1 else "s"),
                 "tone": "",
             }
         )
@@ -330,6 +332,13 @@ def _tiles(nodes: List[Node]) -> List[Row]:
             }
         )
     return tiles
+
+
+def _asked_caches(entry: Document) -> List[Tuple[Document, str]]:
+    """(an answer of one of torch's caches, of which graph) for each of a compile."""
+    events = entry.get("cache") or []
+    backward = any(one.get("stage") == "Backward_graph" for one in entry.get("artifacts") or ())
+    return list(zip(events, words.graphs_asked_for(events, backward)))
 
 
 def _phases(nodes: List[Node], total: float) -> List[Row]:

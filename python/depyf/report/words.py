@@ -8,7 +8,7 @@ explanation is what is said. The words and the advice are rows of `depyf.advice`
 import ast
 import os
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Set, Tuple
 
 from depyf import advice, compiling
 from depyf.advice import breaks as break_rows
@@ -370,6 +370,24 @@ def in_library(filename: str) -> bool:
     reader wrote.
     """
     return bool(_LIBRARY.search(filename))
+
+
+def graphs_asked_for(events: Sequence[Mapping[str, Any]], has_backward: bool) -> List[str]:
+    """Of which graph each answer of inductor's cache is: "forward" or "backward", "" for other
+    caches and where torch made a forward graph alone.
+
+    Args:
+        events: the answers of all caches of a compile, in torch's order: forward comes first.
+        has_backward: whether the compile has a backward graph.
+    """
+    asked = [
+        event.get("key") if event.get("cache") == "fx_graph_cache" else None for event in events
+    ]
+    keys = [key for key in dict.fromkeys(asked) if key]
+    if not has_backward or len(keys) != 2:  # an analysis that begins again may ask for others
+        return [""] * len(events)
+    which = {keys[0]: "forward", keys[1]: "backward"}
+    return [which[key] if key else "" for key in asked]
 
 
 #: file, line, code
@@ -1138,13 +1156,9 @@ def describe_methods(found: Said, place: Tuple[str, int]) -> None:
         found: the reason.
         place: (file, line) of the compiled function.
     """
-    used = uses.owner_uses(place, (found["file"], found["line"]), found["name"])
-    if used == {"grows", "shown"}:
-        _advise(found, "growing list that is shown")
-    elif "grows" in used and used != {"grows"}:
-        used = {"length" if one == "shown" else one for one in used}
-        read = "growing list that is read" if "all" in used else "length of a list"
-        _advise(found, "end of a list" if used == {"grows", "length", "end"} else read)
+    row = _list_row(uses.owner_uses(place, (found["file"], found["line"]), found["name"]))
+    if row:
+        _advise(found, row)
 
 
 def is_kept(found: Said) -> bool:
@@ -1228,21 +1242,32 @@ def describe_value_of_type(found: Said, after: str) -> None:
 _LENGTHS = ("growing list", "length", "other length")
 
 
+def _list_row(used: Set[str]) -> str:
+    """The row of a list that is read in these ways, of `uses.container_uses`; "" for one that only
+    grows, or of which they do not tell.
+    """
+    if used == {"grows", "shown"}:
+        return "growing list that is shown"
+    if "all" in used:
+        return "growing list that is read" if "grows" in used else ""
+    if not used or used == {"grows"}:
+        return ""
+    return "end of a list" if "end" in used else "length of a list"
+
+
 def _length_row(found: Said) -> str:
     """The row of a changed length, by what the function does with the container, and by the source
     line that asked for it.
     """
     source = found["source"]
     used = uses.container_uses(found["file"], found["line"], found["name"])
-    if used == {"grows", "shown"}:
-        return "growing list that is shown"
-    used = {"length" if one == "shown" else one for one in used}
-    if used and used <= {"grows", "length", "end"} and used != {"grows"}:
-        return "end of a list" if "end" in used else "length of a list"
+    row = _list_row(used)
+    if row:
+        return row
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
         return "growing dict"
     if "grows" in used:
-        return "growing list that is read" if "all" in used else "growing list"
+        return "growing list"
     if re.search(r"\bfor\b.*\bin\b", source):
         return "length"
     grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)

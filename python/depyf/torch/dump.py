@@ -847,8 +847,8 @@ def _asked_for(cache: str, events: Sequence[Mapping[str, Any]], entry: Entry) ->
     if len(set(keys)) == 1:
         return " (the same graph, asked for again%s)" % again
     backward = any(one.stage == "Backward_graph" for one in entry.artifacts)
-    if cache == "fx_graph_cache" and backward:
-        return " (%d graphs: forward and backward are asked for one by one)" % len(set(keys))
+    if cache == "fx_graph_cache" and backward and len(set(keys)) == 2:
+        return ""  # each says of which it is
     return " (%d graphs%s)" % (len(set(keys)), again)
 
 
@@ -908,8 +908,12 @@ def _overview_entry(
     caches: Dict[str, List[Dict[str, Any]]] = {}
     for event in entry.cache:
         caches.setdefault(event["cache"], []).append(event)
+    backward = any(one.stage == "Backward_graph" for one in entry.artifacts)
     for cache, events in caches.items():
-        results = ", ".join(event["result"] for event in events)
+        which = words.graphs_asked_for(events, backward)
+        results = ", ".join(
+            (of + ": " if of else "") + event["result"] for of, event in zip(which, events)
+        )
         lines.append("- %s: %s%s" % (cache, results, _asked_for(cache, events, entry)))
     files: Dict[str, List[str]] = {}
     for artifact in sorted_artifacts(entry):

@@ -59,4 +59,5 @@ class expect(capture):
             return
         over = summary.over_budget(session.run.to_json(), **self._allowed)
         if over:
+            over += filter(None, [summary.numbers_explained("\n".join(over))])
             raise Exceeded("torch.compile: " + "\n".join(over), session.run)
