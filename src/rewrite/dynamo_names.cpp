@@ -811,10 +811,11 @@ class Naming {
       const auto [graph, output] = output_of(value);
       if (!graph.empty() && output >= 0) {
         const std::vector<std::string>* names = row_of(naming_.results, graph);
-        if (!use.words.empty()) return is(use.words, 1);
         const auto place = static_cast<std::size_t>(output);
-        if (names && place < names->size() && !(*names)[place].empty())
-          return is({plain_word((*names)[place])}, 1);
+        const bool named = names && place < names->size() && !(*names)[place].empty();
+        // that it is returned says less than what the graph calls it: `linear`, `softmax`
+        if (!use.words.empty() && !(named && use.rank == kResult)) return is(use.words, 1);
+        if (named) return is({plain_word((*names)[place])}, 1);
         return is({"output_" + std::to_string(output)}, 1);
       }
       Words words = path(value);

@@ -196,3 +196,23 @@ def test_a_call_at_a_break_is_told_at_its_own_line(tmp_path):
     if not step:
         pytest.skip("this torch compiles the program in another way")
     assert all(node.caller[2] == "optimizer.step()" for node in step)
+
+
+def test_a_call_in_the_rest_of_a_function_stands_at_its_own_line(tmp_path):
+    torch._dynamo.reset()
+    model = Outer()
+
+    def late(x):
+        x = x + 1
+        print("first")
+        y = model(x)
+        return y + x
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(late, backend="eager")(torch.ones(3))
+    nodes, _ = tree_of(tmp_path)
+    inner = [node for node in nodes if node.called == "Inner.forward"]
+    assert any("late, resumed after line" in frame for frame in inner[0].stack)
+    for frame in inner[0].stack:
+        if "late, resumed after line" in frame:
+            assert frame.endswith("y = model(x)"), frame

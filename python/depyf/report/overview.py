@@ -423,17 +423,16 @@ class Node:
         torch does not tell.
         """
         metrics = self.entry.get("metrics") or {}
-        own = (
-            str((self.function or metrics).get("filename") or metrics.get("co_filename") or ""),
-            str((self.function or {}).get("name") or metrics.get("co_name") or ""),
-        )
+        own = str((self.function or metrics).get("filename") or metrics.get("co_filename") or "")
+        name = str((self.function or {}).get("name") or metrics.get("co_name") or "")
+        names = name, resumed(name)[0]  # torch tells of the rest of a function by either
         way: List[Tuple[str, int]] = []
         for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
             match = _TRACEBACK.match(frame)
             if match is None:
                 continue
             way.insert(0, (match.group("file"), int(match.group("line"))))
-            if (match.group("file"), match.group("name")) == own:
+            if match.group("file") == own and match.group("name") in names:
                 return way
         return []
 
