@@ -52,7 +52,7 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         recompiled = {one.function for one in listed if one.kind == "recompile"}
         kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
         if len(kept) == len(found):
-            return sorted(top, key=_listed)
+            return sorted(top, key=_rank)
         found = kept
 
 
@@ -120,13 +120,9 @@ def _weight(one: Change) -> float:
 
 
 def _rank(one: Change) -> Tuple[bool, float]:
-    """Failures first, then what costs most."""
+    """What runs uncompiled first, then what costs most."""
     first = one.kind == "failure" and one.row != "nothing to compile" or one.gave_up
     return not first, -_weight(one)
-
-
-def _listed(one: Change) -> Tuple[bool, float]:
-    return not one.gave_up, -_weight(one)
 
 
 def _merged(found: List[Change]) -> List[Change]:
@@ -251,7 +247,11 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         # what is decided in another function is seldom something that a tensor can decide
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)
-        return said["help"][0 if same and _chooses_a_value(file, decided) else 1], ""
+        if same and _chooses_a_value(file, decided):
+            return said["help"][0], ""
+        # what a round of a loop decides, the next one needs
+        of_loop = breaks.LOOP.help[0].text
+        return of_loop if of_loop in said["help"] else said["help"][1], ""
     if said["row"] in _OF_SHAPE and len(said["help"]) > 1:
         return said["help"][0 if _asks_for_none(file, uses.sized_at(file, line)) else 1], ""
     if said["row"] == "branch on a number" and len(said["help"]) > 1:

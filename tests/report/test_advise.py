@@ -106,7 +106,7 @@ def test_a_limit_is_listed_only_where_its_recompile_is_not():
     assert change.row == "limit"
     # of another function
     other = again("/a/b.py", 2, 2.0, "x == 2")
-    assert [one.line for one in advise.changes(run_of([reached, other]))] == [2, 1]
+    assert [one.line for one in advise.changes(run_of([reached, other]))] == [1, 2]
 
 
 def test_a_recompile_at_which_torch_gave_up_comes_first_and_says_so():

@@ -39,7 +39,16 @@ WITHOUT_HINTS = NORMAL + (
 NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")
 
 #: rows of what is one of a few, so that an entry is for one of them
-OF_A_FEW = ("given or None", "none", "flag", "text", "value", "member of a set")
+OF_A_FEW = (
+    "given or None",
+    "none",
+    "flag",
+    "text",
+    "value",
+    "member of a set",
+    "what a set holds",
+    "requires_grad",
+)
 
 #: rows of recompiles because of the mode in which a function is called
 MODES = ("global state", "setting", "inference mode", "training mode")

@@ -436,6 +436,55 @@ result = torch.ones(3)
 for layer in layers:
     result = layer(result)
 """
+_SCALES = """
+class Layer(torch.nn.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    @torch.compile(backend="eager")
+    def forward(self, x, scales):
+        return x * scales[self.index]
+
+layers = torch.nn.ModuleList(Layer(index) for index in range(4))
+scales = [torch.full((3,), 2.0)] * 4
+result = torch.ones(3)
+for layer in layers:
+    result = layer(result, scales)
+"""
+_CLOCKED = """
+class State:
+    def __init__(self):
+        self.time = 0.0
+
+@torch.compile(backend="aot_eager")
+def f(state, x):
+    state.time += 0.25
+    return x * 2
+
+state = State()
+result = [f(state, torch.ones(3)) for _ in range(4)] + [torch.ones(1) * float(state.time)]
+"""
+_MEANS = """
+@torch.compile(backend="eager")
+def f(stats, x):
+    stats["sum"] = stats["sum"] + x
+    stats["mean"] = stats["sum"] / 2
+    return x * 2
+
+stats = {"sum": torch.zeros(3)}
+result = [f(stats, torch.ones(3)) for _ in range(2)] + [stats["mean"]]
+"""
+_SKIPPED = """
+@torch.compile(backend="eager")
+def f(x, skipped):
+    for index in range(3):
+        if index not in skipped:
+            x = x * 2 + index
+    return x
+
+result = [f(torch.ones(3), {number}) for number in range(3)]
+"""
 _ORDER = """
 @torch.compile(backend="eager")
 def f(batch):
@@ -849,6 +898,19 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 _CLAMP,
                 _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
             ),
+        ],
+    ),
+    row(
+        "float that is set",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: torch gives a float that the function sets back as a "
+                "number, which is a constant of the graph. Make {name} a tensor where it is first "
+                "set, or set it outside of the compiled function.",
+                _CLOCKED,
+                _CLOCKED.replace("self.time = 0.0", "self.time = torch.tensor(0.0)"),
+            )
         ],
     ),
     row(
@@ -1597,6 +1659,42 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
         ],
     ),
     row(
+        "dict that is given keys",
+        "",
+        [
+            helps(
+                "The function gives {name} keys ({keys}), and without them it is another dict: "
+                "give it those keys before the first call, so that the later calls have no compile "
+                "of their own.",
+                _MEANS,
+                _MEANS.replace(
+                    '{"sum": torch.zeros(3)}', '{"sum": torch.zeros(3), "mean": torch.zeros(3)}'
+                ),
+            )
+        ],
+    ),
+    row(
+        "what a set holds",
+        "",
+        [
+            helps(
+                "What {name} holds decides what is computed, so one compile for each content is "
+                "normal where there are a few. Where there are many, pass a tensor with True for "
+                "what it holds, and let that decide: torch.where(held[i], a, b) computes both.",
+                _SKIPPED,
+                """
+@torch.compile(backend="eager")
+def f(x, skipped):
+    for index in range(3):
+        x = torch.where(skipped[index], x, x * 2 + index)
+    return x
+
+result = [f(torch.ones(3), torch.arange(3) == number) for number in range(3)]
+""",
+            )
+        ],
+    ),
+    row(
         "growing dict",
         "",
         [
@@ -1809,6 +1907,25 @@ result = []
 for calls in range(1, 5):
     result.append(model(torch.ones(3), torch.tensor((1 + calls) % 2 == 0)))
 """,
+            ),
+        ],
+    ),
+    row(
+        "counter of each object",
+        "",
+        [
+            helps(
+                "{name} is what its object was made with, as the index of a layer is, and Python "
+                "needs it, so one compile for each is normal. Compile what calls all of them "
+                "instead of each of them: that is one compile.",
+                _SCALES,
+                _SCALES.replace('    @torch.compile(backend="eager")\n', "")
+                .replace("result = torch.ones(3)\n", "")
+                .replace(
+                    "for layer in layers:\n    result = layer(result, scales)",
+                    '@torch.compile(backend="eager")\ndef f(x):\n    for layer in layers:\n'
+                    "        x = layer(x, scales)\n    return x\n\nresult = f(torch.ones(3))",
+                ),
             ),
         ],
     ),

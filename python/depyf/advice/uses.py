@@ -3,6 +3,7 @@
 import ast
 import linecache
 import os
+import textwrap
 import tokenize
 from functools import lru_cache
 from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
@@ -284,6 +285,87 @@ def _use_of(node: Any, parents: Any) -> str:
     asked = isinstance(parent, (ast.If, ast.While, ast.IfExp)) and parent.test is node
     negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
     return "length" if asked or negated else "all"
+
+
+def keys_given(file: str, line: int, name: str) -> List[str]:
+    """The keys, texts that stand in the source, that the function around a line gives to a dict
+    and reads nowhere; [] where it gives it others, too.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    names = _named(function, name) if function is not None else set()
+    given: List[str] = []
+    read = set()
+    for node in ast.walk(function) if function is not None else ():
+        if not isinstance(node, ast.Subscript) or _path(node.value) not in names:
+            continue
+        index = _unwrapped(node.slice)
+        key = index.value if isinstance(index, ast.Constant) else None
+        if isinstance(node.ctx, ast.Store):
+            if not isinstance(key, str):
+                return []
+            given.append(key)
+        else:
+            read.add(key)
+    changed = {
+        id(node.target)
+        for node in ast.walk(function if function is not None else ast.Module())
+        if isinstance(node, ast.AugAssign)
+    }
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Subscript) and id(node) in changed:
+            index = _unwrapped(node.slice)
+            read.add(index.value if isinstance(index, ast.Constant) else None)
+    return [key for key in dict.fromkeys(given) if key not in read]
+
+
+def sets_in(source: str, name: str) -> bool:
+    """Whether a function, given its source, assigns to what has this name."""
+    tree = _tree(textwrap.dedent(source))
+    for node in ast.walk(tree) if tree is not None else ():
+        targets: List[Any] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            targets = [node.target]
+        if any(_path(target) == name for target in targets):
+            return True
+    return False
+
+
+def is_of_each_object(file: str, name: str) -> bool:
+    """Whether an attribute has the value that its object was made with, such as the index of a
+    layer: one that a file sets in `__init__` alone, from what that is given.
+    """
+    tree = parsed(file) if file else None
+    attribute = name.rpartition(".")[2] if "." in name else ""
+    found = False
+    for function in _nodes(tree) if tree is not None and attribute.isidentifier() else ():
+        if not isinstance(function, _SCOPES):
+            continue
+        arguments = function.args.args + function.args.kwonlyargs
+        given = {one.arg for one in arguments} - {"self"}
+        for node in ast.walk(function):
+            for target, value in _stores(node):
+                if isinstance(target, ast.Attribute) and target.attr == attribute:
+                    if function.name != "__init__" or not given & _names(value):
+                        return False
+                    found = True
+    return found
+
+
+def _stores(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
+    """(target, value) of each assignment of a statement, those of tuples one by one."""
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        yield node.target, node.value or ast.Constant(None)
+        return
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        value: Any = node.value  # type: ignore[union-attr]
+        if isinstance(target, ast.Tuple):
+            values = getattr(value, "elts", [value] * len(target.elts))
+            yield from zip(target.elts, values)
+        else:
+            yield target, value
 
 
 def picks_number(file: str, line: int, name: str) -> bool:

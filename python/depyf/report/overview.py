@@ -293,7 +293,8 @@ class Node:
         tried = self._tried(reason["tried"])
         if tried is None:
             return
-        other = _constant_beside(reason, tried, self.entry)
+        source = str((self.function or {}).get("source") or "")
+        other = _constant_beside(reason, tried, self.entry, source)
         before = {one.get("reason") for one in tried.get("breaks") or ()}
         if other is not None:
             words.describe_beside(reason, other)
@@ -522,7 +523,9 @@ def _asked(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
     return found
 
 
-def _constant_beside(reason: words.Said, tried: Document, entry: Document) -> Optional[words.Said]:
+def _constant_beside(
+    reason: words.Said, tried: Document, entry: Document, source: str
+) -> Optional[words.Said]:
     """What is said of another value or length for which the entry that was tried was made, and the
     one that was made is for another; None where there is none. Torch names only the first guard
     that fails.
@@ -535,7 +538,7 @@ def _constant_beside(reason: words.Said, tried: Document, entry: Document) -> Op
         text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
         other = words.of_reason(text)
         other["after"] = now[what, name][0]
-        words.describe_constant(other)
+        words.describe_constant(other, source=source)
         return other
     return None
 

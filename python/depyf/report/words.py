@@ -505,6 +505,9 @@ _EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 _NO_FUNCTION = re.compile(r"^CodeGuardAccessor: Not a function on (?P<name>.+)\.__code__$")
 _HASATTR = re.compile(r"^(?P<not>not )?hasattr\((?P<name>.*), (?P<key>'\w+')\)$", re.DOTALL)
 #: how torch tells that a dict has another number of keys than that
+_IN_SET = re.compile(
+    r"^(?P<not>not )?(?:frozen)?set\.__contains__\((?P<name>[^(),]+), (?P<item>.+)\)$", re.DOTALL
+)
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
 _CONTAINS = re.compile(
     r"^(?P<not>not )?___dict_contains\((?P<key>'[^']*'|-?\d+), (?P<name>[^()]+)\)$"
@@ -866,6 +869,14 @@ def _describe(found: Said, guard: str) -> None:
         else:
             _advise(found, "shape condition" if of_shape else _condition_row(found, guard))
         return
+    match = _IN_SET.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"))
+        was, now = ("was not", "now is") if match.group("not") else ("was", "is not any more")
+        told = match.group("item"), was, match.group("name"), now
+        found["words"] = "`%s` %s in `%s`, %s" % told
+        _advise(found, "what a set holds")
+        return
     found["words"] = "the guard `%s` does not hold any more" % guard
 
 
@@ -897,8 +908,13 @@ def _advise(found: Said, key: str, **names: str) -> None:
     # a symbolic number on which the program decides is a constant again
     decides = bool(setting or key == "counter") and _decides(found)
     if decides and key == "counter":
-        key = "integer used as a constant" if _is_length(found) else "counter that decides"
+        each = uses.is_of_each_object(found["file"], found["name"])
+        key = "counter of each object" if each else "counter that decides"
+        key = "integer used as a constant" if _is_length(found) else key
         row = guard_rows.BY_KEY[key]
+    if key == "dict that is given keys":
+        given_keys = uses.keys_given(found["file"], found["line"], found["name"])
+        names["keys"] = ", ".join(repr(one) for one in given_keys)
     names["setting"] = setting.group() if setting and not decides else ""
     given = _advice(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
@@ -996,6 +1012,8 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
         row = "float of dropout"
     elif found["kind"] == "value" and _decides_otherwise(found):
         row = "number condition"
+    elif row == "float attribute used as a constant" and uses.sets_in(source, found["name"]):
+        row = "float that is set"
     names = {}
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
@@ -1264,6 +1282,8 @@ def _length_row(found: Said) -> str:
     row = _list_row(used)
     if row:
         return row
+    if uses.keys_given(found["file"], found["line"], found["name"]):
+        return "dict that is given keys"
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
         return "growing dict"
     if "grows" in used:
