@@ -252,10 +252,8 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
         # what a round of a loop decides, the next one needs
         of_loop = breaks.LOOP.help[0].text
         return of_loop if of_loop in said["help"] else said["help"][1], ""
-    if said["row"] in _OF_SHAPE and len(said["help"]) > 1:
-        return said["help"][0 if _asks_for_none(file, uses.sized_at(file, line)) else 1], ""
-    if said["row"] == "branch on a number" and len(said["help"]) > 1:
-        return said["help"][0 if _asks_for_none(file, line) else 1], ""
+    if said["row"] in breaks.OF_NONE:
+        return said["help"][0], ""
     if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "dynamic shape" and uses.calls(file, "tolist"):
@@ -269,8 +267,6 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     return said["help"][0], ""
 
 
-#: rows of branches on a shape that depends on values
-_OF_SHAPE = ("dynamic shape that decides", "dynamic shape that is counted")
 #: rows of what torch can do at the end of the graph, where no number that changes is given to it
 _PUT_OFF = ("print", "warning", "log function")
 
@@ -321,20 +317,6 @@ def _chooses_a_value(file: str, line: int) -> bool:
     if any(isinstance(one, ast.If) for one in nodes):
         return not _has_effects(file, line)
     return any(isinstance(one, ast.IfExp) for one in nodes)
-
-
-def _asks_for_none(file: str, line: int) -> bool:
-    """Whether a line asks whether there is anything at all."""
-    parsed = _parsed(file)
-    for node in ast.walk(parsed[1]) if parsed is not None else ():
-        if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
-            asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
-            return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
-    return True
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from depyf import advise, summary, terminal
+from depyf.report import words
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
 
 #: reasons for which each has advice of its own
@@ -683,3 +684,61 @@ def test_the_rest_of_a_function_is_no_function_of_the_program():
     first = summary.summary(run_of([empty, failed])).splitlines()[0]
     assert first.endswith("1 of them failed, 1 of them had nothing to compile")
     assert "nothing to compile" not in summary.summary(run_of([whole, empty])).splitlines()[0]
+
+
+def test_an_analysis_that_began_again_for_a_float_would_do_so_without_the_break():
+    first = compiled("/a/b.py", 1, 9.0, breaks=[dict(ITEM, location="/a/b.py:4")], name="g")
+    first["metrics"].update(restart_reasons=["item"], dynamo_compile_time_before_restart_us=2e6)
+    again = compiled("/a/b.py", 7, 9.0, breaks=[dict(ITEM, location="/a/b.py:9")], name="h")
+    reasons = ["item", "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"]
+    again["metrics"].update(restart_reasons=reasons, dynamo_compile_time_before_restart_us=2e6)
+    text = advise.text(run_of([first, again]))
+    assert "Of the 2 compiles that began again, 1 (1/1) did so at a graph break" in text
+    assert "TensorifyScalarRestartAnalysis (7/1): torch took a float" in text
+
+
+def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path):
+    program = tmp_path / "blocks.py"
+    program.write_text(
+        "class Block:\n"
+        "    def __init__(self, act, width):\n"
+        "        self.act, self.width = act, width\n"
+        "        self.calls = 0\n\n"
+        "    def forward(self, x):\n"
+        "        return x if self.act == 'none' else -x\n"
+    )
+    stack = (
+        '  # return x if  # %s:7 in forward\nUser stack trace:\n  File "%s", line 7, in forward\n'
+    )
+    reason = "self.act == 'none'" + stack % (program, program)
+    guard = {"text": "L['self'].act == 'none'", "user_stack": ["%s:7 in forward: x" % program]}
+    first = dict(compiled(program, 6, 1.0, guards=[guard]), compile_id="0/0", name="a")
+    again = compiled(program, 6, 2.0, reasons=["0/0: " + reason])
+    function = {"name": "forward", "filename": str(program), "firstlineno": 6}
+    function.update(is_resume=False, entries=[first, dict(again, compile_id="0/1", name="b")])
+    for each in function["entries"]:
+        each.update(replaced=True, verdict="exact")
+    (change,) = advise.changes(run_of([], functions=[function]))
+    assert (
+        change.row == "value of each object" and "Compile what calls all of them" in change.advice
+    )
+    program.write_text(program.read_text() + "\nblock = Block('none', 3)\nblock.act = 'relu'\n")
+    (change,) = advise.changes(run_of([], functions=[function]))
+    assert change.row == "text"
+
+
+def test_a_branch_on_a_number_that_asks_for_none_alone_is_advised_to_be_removed(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("def f(x):\n    if x > 0.1:\n        x = 2\n    if x == 0:\n        x = 1\n")
+    first = [
+        words.of_break(
+            {
+                "reason": "Data-dependent branching",
+                "location": "%s:%d" % (program, line),
+                "text": "attempted to jump with SymNodeVariable",
+                "url": "gb0170.html",
+            }
+        )["help"]
+        for line in (2, 4)
+    ]
+    assert first[0][0].startswith("Let a tensor decide") and first[1][0].startswith("Where it only")

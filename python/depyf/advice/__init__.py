@@ -46,6 +46,7 @@ OF_A_FEW = (
     "text",
     "value",
     "member of a set",
+    "value of each object",
     "what a set holds",
     "requires_grad",
 )

@@ -251,6 +251,19 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_LOG_ASKED = """
+import logging
+log = logging.getLogger("a program")
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    if log.isEnabledFor(logging.DEBUG):
+        y = y * 2
+    return y
+
+result = f(torch.ones(3))
+"""
 _WARN = """
 import warnings
 
@@ -1753,6 +1766,34 @@ result = second(helper(first(torch.ones(3))))
         names=r"function `?<(?:function|bound method) (?P<name>[\w.<>]+)",
     ),
     row(
+        "log that is asked",
+        "`{called}` asks in the middle of the graph whether a logger writes.",
+        [
+            helps(
+                "Ask before the compiled function is called, and pass the answer: it is a "
+                "constant of the graph.",
+                _LOG_ASKED,
+                _LOG_ASKED.replace("def f(x)", "def f(x, asked)")
+                .replace("if log.isEnabledFor(logging.DEBUG)", "if asked")
+                .replace("f(torch.ones(3))", "f(torch.ones(3), log.isEnabledFor(logging.DEBUG))"),
+            ),
+            helps(
+                "torch._dynamo.config.{setting}.add(logging.Logger.{method}) leaves "
+                "`{method}` of all loggers out of compiled code: the answer is None there, as if "
+                "nothing were written.",
+                _LOG_ASKED,
+                "import logging\n"
+                "torch._dynamo.config.ignore_logging_functions.add(logging.Logger.isEnabledFor)\n"
+                + _LOG_ASKED,
+                "torch._dynamo.config.{setting}.add(logging.Logger.{method})",
+            ),
+        ],
+        ids=("GB0291",),
+        reason=r"logging\.Logger|logger",
+        where=r"\n> .*\.(isEnabledFor|getEffectiveLevel)\(",
+        names=r"torch\._dynamo\.config\.(?P<setting>ignore_\w+)",
+    ),
+    row(
         "log",
         "`{called}` logs a message in the middle of the graph.",
         [
@@ -2488,6 +2529,9 @@ result = f(torch.ones(3))
     ids=("GB7000",),
     reason=r"graph break in (a for/while )?loop",
 )
+
+#: rows of branches whose first advice is for those that ask whether there is anything at all
+OF_NONE = ("branch on a number", "dynamic shape that decides", "dynamic shape that is counted")
 
 #: rows whose advice is about the compiled function or a setting, and not about the line that broke
 AROUND = NORMAL + (

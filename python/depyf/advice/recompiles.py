@@ -1911,13 +1911,13 @@ for calls in range(1, 5):
         ],
     ),
     row(
-        "counter of each object",
+        "value of each object",
         "",
         [
             helps(
-                "{name} is what its object was made with, as the index of a layer is, and Python "
-                "needs it, so one compile for each is normal. Compile what calls all of them "
-                "instead of each of them: that is one compile.",
+                "{name} is what its object was made with, as the index of a layer is, so one "
+                "compile for each is normal. Compile what calls all of them instead of each of "
+                "them: that is one compile.",
                 _SCALES,
                 _SCALES.replace('    @torch.compile(backend="eager")\n', "")
                 .replace("result = torch.ones(3)\n", "")

@@ -6,7 +6,7 @@ import os
 import textwrap
 import tokenize
 from functools import lru_cache
-from typing import Any, Callable, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
 
@@ -339,19 +339,37 @@ def is_of_each_object(file: str, name: str) -> bool:
     """
     tree = parsed(file) if file else None
     attribute = name.rpartition(".")[2] if "." in name else ""
-    found = False
-    for function in _nodes(tree) if tree is not None and attribute.isidentifier() else ():
-        if not isinstance(function, _SCOPES):
-            continue
-        arguments = function.args.args + function.args.kwonlyargs
-        given = {one.arg for one in arguments} - {"self"}
-        for node in ast.walk(function):
-            for target, value in _stores(node):
-                if isinstance(target, ast.Attribute) and target.attr == attribute:
-                    if function.name != "__init__" or not given & _names(value):
-                        return False
-                    found = True
-    return found
+    if tree is None or not attribute.isidentifier():
+        return False
+    given: Dict[int, Set[str]] = {}  # what `__init__` is given, by the statements of that
+    for function in _nodes(tree):
+        if isinstance(function, _SCOPES) and function.name == "__init__":
+            arguments = function.args.args[1:] + function.args.kwonlyargs
+            names = {one.arg for one in arguments}
+            given.update((id(node), names) for node in ast.walk(function))
+    stores = [
+        bool(given.get(id(node), set()) & _names(value))
+        for node in _nodes(tree)
+        for target, value in _stores(node)
+        if isinstance(target, ast.Attribute) and target.attr == attribute
+    ]
+    return bool(stores) and all(stores)
+
+
+def asks_for_none(file: str, line: int) -> bool:
+    """Whether a branch at a line asks whether there is anything at all; True where its source is
+    not there.
+    """
+    tree = parsed(file) if file and line else None
+    for node in _nodes(tree) if tree is not None else ():
+        if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
+            asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
+            return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
+    return True
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _stores(node: ast.AST) -> Iterator[Tuple[Any, Any]]:

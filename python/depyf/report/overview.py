@@ -1107,6 +1107,10 @@ def _restarted(node: Node) -> float:
     )
 
 
+def _restart_reasons(node: Node) -> Sequence[Any]:
+    return (node.entry.get("metrics") or {}).get("restart_reasons") or ()
+
+
 def _named_class(reason: str) -> str:
     """`TensorifyScalarRestartAnalysis` of `<class 'torch._dynamo.exc.TensorifyScalarRestart…'>`."""
     return re.sub(r"^<class '(?:\w+\.)*(\w+)'>$", r"\1", reason)
@@ -1153,8 +1157,17 @@ def _ids(nodes: Sequence[Node]) -> str:
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
     said = []
-    cut = [node for node in nodes if any(one["row"] not in advice.NORMAL for one in node.cuts)]
-    meant = [node for node in nodes if node.cuts and node not in cut]
+    of_floats = [
+        node
+        for node in nodes
+        if any("TensorifyScalarRestart" in one for one in map(str, _restart_reasons(node)))
+    ]
+    cut = [
+        node
+        for node in nodes
+        if node not in of_floats and any(one["row"] not in advice.NORMAL for one in node.cuts)
+    ]
+    meant = [node for node in nodes if node.cuts and node not in cut + of_floats]
     for some, why in (
         (cut, "at a graph break, and would not without it."),
         (meant, "at the break that torch's optimizer makes on purpose, which needs no action."),
@@ -1165,13 +1178,12 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
                 numbers = len(nodes), len(some), _ids(some)
                 which = "Of the %d compiles that began again, %d (%s)" % numbers
             said.append("%s did so %s" % (which, why))
-    if any(
-        "TensorifyScalarRestart" in str(reason)
-        for node in nodes
-        for reason in node.entry["metrics"]["restart_reasons"]
-    ):
+    if of_floats:
+        which = " (%s)" % _ids(of_floats) if len(of_floats) < len(nodes) else ""
         said.append(
-            "TensorifyScalarRestartAnalysis: torch took a float for any number, could not make it "
+            "TensorifyScalarRestartAnalysis"
+            + which
+            + ": torch took a float for any number, could not make it "
             "a tensor in the graph, and began again with the float as a constant. Where your code "
             "passes it, pass a tensor; where it hardly changes, set "
             "torch._dynamo.config.specialize_float = True."

@@ -99,6 +99,10 @@ def of_break(found: Document) -> Said:
     if looped and _is_body_called(filename, line, stack):
         looped = ()
     given = _advice(row, names) + [(one.text, "") for one in looped]
+    if row and row.key in break_rows.OF_NONE:
+        asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
+        if not uses.asks_for_none(filename, asked):
+            given[:2] = given[1::-1]
     if row and in_others_library(filename, stack):
         given = _followable(row, given, caller)
     help = [text for text, _ in given]
@@ -615,6 +619,9 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 _advise(found, "counter")  # what the program does with it can be read now
             elif found["row"] in _LENGTHS:
                 _advise(found, _length_row(found))
+            elif found["row"] in ("flag", "text", "value"):
+                if uses.is_of_each_object(found["file"], found["name"]):
+                    _advise(found, "value of each object")
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
@@ -909,7 +916,7 @@ def _advise(found: Said, key: str, **names: str) -> None:
     decides = bool(setting or key == "counter") and _decides(found)
     if decides and key == "counter":
         each = uses.is_of_each_object(found["file"], found["name"])
-        key = "counter of each object" if each else "counter that decides"
+        key = "value of each object" if each else "counter that decides"
         key = "integer used as a constant" if _is_length(found) else key
         row = guard_rows.BY_KEY[key]
     if key == "dict that is given keys":
