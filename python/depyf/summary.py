@@ -169,7 +169,7 @@ def counts(document: Document) -> Dict[str, Any]:
         for one in document["functions"]
         if not one["is_resume"]
     }
-    files = [filename for _, filename, _ in failed - whole]
+    files = [one[1] for one in failed - whole if one]
     files += [one["filename"] for one in document["functions"] if not one["is_resume"]]
     return {
         "functions": len(files),

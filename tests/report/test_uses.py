@@ -292,3 +292,19 @@ def test_the_line_that_needs_a_name_is_found(tmp_path, text):
     ranged, tested = "range" in text, "NEEDS" in text and "range" not in text
     assert bool(uses.ranged_at(str(program), at(text, "HERE"), "self.n")) == ranged
     assert bool(uses.tested_at(str(program), at(text, "HERE"), "self.n")) == tested
+
+
+@pytest.mark.parametrize(
+    "line, found",
+    [
+        ("xs.sort(key=float)", 2),
+        ("xs = sorted(xs, key=torch.Tensor.item)", 2),
+        ("first = min(xs, key=lambda x: float(x.sum()))", 2),
+        ("xs = sorted(xs, key=len)", 0),
+        ("n = float(xs[0])", 0),
+    ],
+)
+def test_an_order_by_numbers_of_tensors_is_known(tmp_path, line, found):
+    program = tmp_path / "program.py"
+    program.write_text("def f(xs):\n    %s\n    return xs\n" % line)
+    assert uses.ordered_at(str(program), 2) == found

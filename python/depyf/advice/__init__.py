@@ -25,6 +25,7 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 #: another result each time may be merged into one
 WITHOUT_HINTS = NORMAL + (
     "item that decides",
+    "item that orders",
     "item that is printed",
     "item as an index",
     "item in a list",

@@ -50,6 +50,13 @@ def f(x):
 
 result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
 """
+_ITEM_ORDERS = """
+@torch.compile(backend="eager")
+def f(xs):
+    return torch.stack(sorted(xs, key=lambda x: float(x.sum())))
+
+result = f([torch.full((2,), value) for value in (3.0, 1.0, 2.0)])
+"""
 _WHILE = """
 @torch.compile(backend="eager")
 def f(x):
@@ -915,6 +922,44 @@ result = [f(x, y, torch.equal(x, y)) for x, y in pairs]
         ids=("GB0033",),
         reason=r"Data dependent operator",
         where=r"\baten\.(equal|allclose)\.",
+    ),
+    row(
+        "item that orders",
+        "A tensor's value is turned into a Python number, and {at} orders by it, so it must wait "
+        "for the graph. torch's capture_scalar_outputs does not help: torch then stops at that "
+        "line.",
+        [
+            helps(
+                "Order by a tensor: torch.stack(keys).argsort() gives the order, and "
+                "torch.stack(elements)[order] the elements in it, where they have one shape.",
+                _ITEM_ORDERS,
+                """
+@torch.compile(backend="eager")
+def f(xs):
+    stacked = torch.stack(xs)
+    return stacked[stacked.sum(1).argsort()]
+
+result = f([torch.full((2,), value) for value in (3.0, 1.0, 2.0)])
+""",
+            ),
+            helps(
+                "Where they have several shapes: order them before the call of the compiled "
+                "function.",
+                _ITEM_ORDERS,
+                """
+@torch.compile(backend="eager")
+def f(xs):
+    return torch.stack(xs)
+
+xs = [torch.full((2,), value) for value in (3.0, 1.0, 2.0)]
+result = f(sorted(xs, key=lambda x: float(x.sum())))
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        where=r"\n\? line \d+ orders by it",
+        names=r"\n\? (?P<at>line \d+) orders by it",
     ),
     row(
         "item that decides",

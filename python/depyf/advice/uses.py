@@ -81,6 +81,23 @@ def appended_at(file: str, line: int) -> int:
     return _used_at(file, line, _appended)
 
 
+def ordered_at(file: str, line: int) -> int:
+    """The line that sorts, or picks the largest or smallest, by the Python number that a line makes
+    of a tensor; 0 as above.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
+            if any(_path(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
+                return node.lineno
+    return _used_at(file, line, _ordered)
+
+
+#: functions by whose results tensors are ordered as Python numbers
+_KEYS_OF_NUMBERS = ("float", "int", "torch.Tensor.item")
+
+
 def counted_at(file: str, line: int) -> List[int]:
     """The lines, in the function around a line, that add to a number of its object, or to one in a
     list of it.
@@ -294,28 +311,22 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
+    if function is None:
+        return []
+    changed = {id(node.target) for node in ast.walk(function) if isinstance(node, ast.AugAssign)}
     given: List[str] = []
     read = set()
-    for node in ast.walk(function) if function is not None else ():
+    for node in ast.walk(function):
         if not isinstance(node, ast.Subscript) or _path(node.value) not in names:
             continue
         index = _unwrapped(node.slice)
         key = index.value if isinstance(index, ast.Constant) else None
-        if isinstance(node.ctx, ast.Store):
-            if not isinstance(key, str):
-                return []
-            given.append(key)
-        else:
+        if isinstance(node.ctx, ast.Load) or id(node) in changed:
             read.add(key)
-    changed = {
-        id(node.target)
-        for node in ast.walk(function if function is not None else ast.Module())
-        if isinstance(node, ast.AugAssign)
-    }
-    for node in ast.walk(function) if function is not None else ():
-        if isinstance(node, ast.Subscript) and id(node) in changed:
-            index = _unwrapped(node.slice)
-            read.add(index.value if isinstance(index, ast.Constant) else None)
+        elif isinstance(key, str):
+            given.append(key)
+        elif isinstance(node.ctx, ast.Store):
+            return []
     return [key for key in dict.fromkeys(given) if key not in read]
 
 
@@ -377,8 +388,10 @@ def _stores(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
     if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
         yield node.target, node.value or ast.Constant(None)
         return
-    for target in node.targets if isinstance(node, ast.Assign) else ():
-        value: Any = node.value  # type: ignore[union-attr]
+    if not isinstance(node, ast.Assign):
+        return
+    value: Any = node.value
+    for target in node.targets:
         if isinstance(target, ast.Tuple):
             values = getattr(value, "elts", [value] * len(target.elts))
             yield from zip(target.elts, values)
@@ -680,13 +693,25 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
         if name == "range" and isinstance(node.func, ast.Name):
             yield from node.args
-        if name in ("max", "min", "sorted", "sort"):
-            keys = [one.value for one in node.keywords if one.arg == "key"]
-            yield from (one.body for one in keys if isinstance(one, ast.Lambda))
+        yield from _ordered(tree, node)
     if isinstance(node, ast.Subscript) and _is_container(tree, node.value):
         index = _unwrapped(node.slice)
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
+
+
+def _ordered(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What `max`, `min` and sorting compare."""
+    yield from (one.body for one in _keys_of(node) if isinstance(one, ast.Lambda))
+
+
+def _keys_of(node: ast.AST) -> List[Any]:
+    """The functions by whose results a call orders."""
+    if not isinstance(node, ast.Call):
+        return []
+    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+    ordered = name in ("max", "min", "sorted", "sort")
+    return [one.value for one in node.keywords if one.arg == "key"] if ordered else []
 
 
 def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

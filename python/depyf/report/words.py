@@ -37,6 +37,7 @@ _REPORT_HINT = re.compile(
 _NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
 #: what a program does with such a number, where that decides what helps
 _USES = (
+    (uses.ordered_at, "orders by"),
     (uses.decided_at, "needs"),
     (uses.printed_at, "prints"),
     (uses.indexed_at, "indexes with"),
