@@ -711,8 +711,7 @@ def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path
         '  # return x if  # %s:7 in forward\nUser stack trace:\n  File "%s", line 7, in forward\n'
     )
     reason = "self.act == 'none'" + stack % (program, program)
-    guard = {"text": "L['self'].act == 'none'", "user_stack": ["%s:7 in forward: x" % program]}
-    first = dict(compiled(program, 6, 1.0, guards=[guard]), compile_id="0/0", name="a")
+    first = dict(compiled(program, 6, 1.0), compile_id="0/0", name="a")
     again = compiled(program, 6, 2.0, reasons=["0/0: " + reason])
     function = {"name": "forward", "filename": str(program), "firstlineno": 6}
     function.update(is_resume=False, entries=[first, dict(again, compile_id="0/1", name="b")])

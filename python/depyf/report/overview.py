@@ -253,6 +253,8 @@ class Node:
                 self._look_beside(reason)
             if reason["row"] == "growing list":
                 words.describe_methods(reason, self.place)
+            if reason["row"] in ("flag", "text", "value"):
+                words.describe_object(reason)
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
                 words.describe_texts(reason)
             if self.is_resume and reason["kind"] == "value" and words.is_kept(reason):

@@ -620,9 +620,6 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 _advise(found, "counter")  # what the program does with it can be read now
             elif found["row"] in _LENGTHS:
                 _advise(found, _length_row(found))
-            elif found["row"] in ("flag", "text", "value"):
-                if uses.is_of_each_object(found["file"], found["name"]):
-                    _advise(found, "value of each object")
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
@@ -1185,6 +1182,12 @@ def describe_methods(found: Said, place: Tuple[str, int]) -> None:
     row = _list_row(uses.owner_uses(place, (found["file"], found["line"]), found["name"]))
     if row:
         _advise(found, row)
+
+
+def describe_object(found: Said) -> None:
+    """Advises on a flag, a text or another value that each object of a class is made with."""
+    if uses.is_of_each_object(found["file"], found["name"]):
+        _advise(found, "value of each object")
 
 
 def is_kept(found: Said) -> bool:
