@@ -8,7 +8,7 @@ import dis
 import opcode
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.code_edit import CannotEdit, encode, instructions, replace
 
@@ -214,14 +214,20 @@ def _jump_argument(jump: Instruction, after: int, target: int) -> int:
     return distance * _JUMP_UNIT
 
 
-def _line_steps(table: bytes, moved: List[int]) -> bytes:
-    """co_lnotab up to 3.9: (bytes on, lines on), of which no address step exceeds 255."""
-    result = bytearray()
+def _moved_steps(table: bytes, moved: List[int]) -> Iterator[Tuple[int, int]]:
+    """The pairs (bytes, lines) of a table, each with the bytes that its code has now."""
     old = new = 0
     for step, lines in zip(table[::2], table[1::2]):
         old += step
         distance = 2 * moved[old // 2] - new
         new += distance
+        yield distance, lines
+
+
+def _line_steps(table: bytes, moved: List[int]) -> bytes:
+    """co_lnotab up to 3.9: (bytes on, lines on), of which no address step exceeds 255."""
+    result = bytearray()
+    for distance, lines in _moved_steps(table, moved):
         while distance > 255:
             result += b"\xff\x00"
             distance -= 255
@@ -232,11 +238,7 @@ def _line_steps(table: bytes, moved: List[int]) -> bytes:
 def _line_ranges(table: bytes, moved: List[int]) -> bytes:
     """co_linetable of 3.10: (bytes covered, lines on; -128 means none)."""
     result = bytearray()
-    old = new = 0
-    for step, lines in zip(table[::2], table[1::2]):
-        old += step
-        distance = 2 * moved[old // 2] - new
-        new += distance
+    for distance, lines in _moved_steps(table, moved):
         while distance > 254:
             result += bytes((254, lines))
             distance -= 254

@@ -120,23 +120,30 @@ class Naming {
       if (!inner.parent || inner.parent.index > code_.index) break;
       for (const Slot& slot : inner.slots) slots.insert(slot.name.index);
     }
+    for (ExprId e : by_statement()) {
+      if (!is_fast(ast_[e]) || index_.count(ast_[e].a)) continue;
+      const bool temporary = !slots.count(ast_[e].a);
+      if (!temporary && !made_up.count(ast_[e].a)) continue;
+      index_.emplace(ast_[e].a, locals_.size());
+      locals_.emplace_back();
+      locals_.back().name = StrId(ast_[e].a);
+      locals_.back().made_up = !temporary;
+    }
+    count();
+  }
+
+  /// The expressions of the body, those of each statement before those of the next.
+  std::vector<ExprId> by_statement() {
     StmtIds statements;
     collect_statements(ast_, body(), statements);
+    std::vector<ExprId> all;
     for (StmtId id : statements) {
       ExprIds inside;
       append_roots(ast_, id, inside);
       collect_below(ast_, inside);
-      for (ExprId e : inside) {
-        if (!is_fast(ast_[e]) || index_.count(ast_[e].a)) continue;
-        const bool temporary = !slots.count(ast_[e].a);
-        if (!temporary && !made_up.count(ast_[e].a)) continue;
-        index_.emplace(ast_[e].a, locals_.size());
-        locals_.emplace_back();
-        locals_.back().name = StrId(ast_[e].a);
-        locals_.back().made_up = !temporary;
-      }
+      all.insert(all.end(), inside.begin(), inside.end());
     }
-    count();
+    return all;
   }
 
   void bind(ExprId target, StmtId statement) {
@@ -197,11 +204,7 @@ class Naming {
   // ---------------------------------------------------------------- one name a value
 
   bool mentions(StmtId statement, std::uint32_t name) {
-    StmtIds statements;
-    collect_statements(ast_, {&statement, 1}, statements);
-    ExprIds inside;
-    for (StmtId id : statements) append_roots(ast_, id, inside);
-    collect_below(ast_, inside);
+    const ExprIds inside = collect_expressions(ast_, {&statement, 1});
     return std::any_of(inside.begin(), inside.end(), [&](ExprId id) {
       return ast_[id].kind == ExprKind::Name && ast_[id].a == name;
     });
@@ -971,23 +974,16 @@ class Naming {
       for (StrId name : code.names) known.emplace(module_[name]);
       for (const Slot& slot : code.slots) known.emplace(module_[slot.name]);
     }
-    StmtIds statements;
-    collect_statements(ast_, body(), statements);
-    for (StmtId id : statements) {
-      ExprIds inside;
-      append_roots(ast_, id, inside);
-      collect_below(ast_, inside);
-      for (ExprId e : inside) {
-        if (!is_global(ast_[e]) || globals_.count(ast_[e].a)) continue;
-        const std::string stem = global_word(text(ast_[e].a));
-        if (stem.empty() || stem == text(ast_[e].a)) continue;
-        std::string name = stem;
-        for (int n = 1; known.count(name); ++n) name = stem + "_" + std::to_string(n);
-        known.insert(name);
-        const StrId given = module_.intern(name);
-        globals_.emplace(ast_[e].a, given);
-        ast_.readable.push_back({given, StrId(ast_[e].a), true});
-      }
+    for (ExprId e : by_statement()) {
+      if (!is_global(ast_[e]) || globals_.count(ast_[e].a)) continue;
+      const std::string stem = global_word(text(ast_[e].a));
+      if (stem.empty() || stem == text(ast_[e].a)) continue;
+      std::string name = stem;
+      for (int n = 1; known.count(name); ++n) name = stem + "_" + std::to_string(n);
+      known.insert(name);
+      const StrId given = module_.intern(name);
+      globals_.emplace(ast_[e].a, given);
+      ast_.readable.push_back({given, StrId(ast_[e].a), true});
     }
   }
 

@@ -43,8 +43,8 @@ class Emitter : StatementGraph {
     bool ends = false;     // control never comes to what follows the statement
     bool goes_on = false;  // it never ends, and yet the compiler made code that follows it
   };
-  /// The function ends in a statement of several ways: what follows the last `if` whose body, or
-  /// `try` whose handlers never complete was its `else`.
+  /// If the function ends in a compound statement: code after the last `if` whose body never
+  /// completes, or `try` whose handlers never do, was its `else`.
   std::span<StmtId> end_in_else(std::span<StmtId> list);
   std::uint32_t list() {
     lists_.push_back({});

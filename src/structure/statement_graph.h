@@ -60,8 +60,7 @@ class StatementGraph {
   /// The node that an edge from region `from` to `to` leads to: the `try` of the outermost region
   /// that the edge enters.
   std::uint32_t wrapped(RegionId from, BlockId to) const;
-  /// Likewise, past blocks that do nothing: those that were kept to tell a loop around a `try` from
-  /// a loop inside it have done so.
+  /// Likewise, past empty blocks. These were kept to tell a loop around a `try` from one inside it.
   std::uint32_t past_empty(RegionId from, BlockId to) const;
   std::uint32_t target(BlockId from, int k) const {
     return targets_[from.index * 2 + static_cast<std::uint32_t>(k)];
@@ -73,11 +72,11 @@ class StatementGraph {
   void add_ways_of_regions();
   /// Code that begins by dropping a loop's iterator follows the loop, reached by `break`.
   void add_ends_of_iterators();
-  /// The loop that holds the statement, also where no way leads from the body of a `finally` that
-  /// it stands in to the loop's header.
+  /// The loop that holds the statement. If the statement is part of the body of a `finally`, there
+  /// may be no path from it to the loop's header.
   std::uint32_t loop_around(RegionId r) const;
-  /// A `finally` or a `with` that control leaves by `break`, in a loop without a back edge, which
-  /// is thus none in the graph: an endless loop around the statement stands for it.
+  /// A loop without a back edge is no loop of the graph. If `break` leaves a `finally` or a `with`
+  /// in such a loop, an endless loop around that statement takes its place.
   void find_once();
   /// In the order of the source: is the code at `offset` part of the body of the `for` at `h`?
   bool written_in_loop(std::uint32_t h, std::uint32_t offset) const;
@@ -91,44 +90,41 @@ class StatementGraph {
   struct Start {
     std::uint32_t least = 0, most = 0;
   };
-  /// The column, plus one, at which the statement begins that a node's code begins with; 0:
-  /// unknown.
+  /// The column, plus one, of the first statement of a node's code; 0: unknown.
   Start start_of(std::uint32_t t);
-  /// By how much one level is indented, as far as `return` and `raise` tell.
+  /// The columns of one level of indentation, as the columns of `return` and `raise` tell.
   std::uint32_t indentation();
   enum class Side : std::uint8_t { Unknown, Inside, Behind };
   /// Was the code at `t`, which the loop at `h` leads out to, written in the loop?
   Side side_of(std::uint32_t t, std::uint32_t h);
   /// The least column of what each loop holds.
   void find_left();
-  /// No statement ends a module or a class: its end follows all of its statements, also where
-  /// only code in a loop leads there, which is then a way out of the loop.
+  /// No statement ends a module or a class. Its end follows the outermost loop, also if only code
+  /// in that loop leads there.
   bool add_module_end();
-  /// What is written after a loop follows it, reached by `break`, also where only a branch
-  /// in the middle of the loop leads there: a loop's header gets an edge to the code that the loop
-  /// leaves to, if that is written after all of the loop.
+  /// Code that was written after a loop follows the loop and is reached by `break`, also if only a
+  /// branch in the middle of the loop leads there. The header gets an edge to it.
   bool add_breaks();
   /// The last line of each loop, into last_, and of what each node dominates.
   std::vector<std::int32_t> find_last_lines();
-  /// Of what a way out of a loop leads to, the one place that stands after the line; else the way.
+  /// Of the nodes that `way` dominates, the only one that begins after the line; else `way`.
   std::uint32_t after_lines(std::uint32_t way, std::int32_t line) const;
   /// Does `p`, which is no loop's test, lead to `t` by a `break` or `continue`?
   bool written_jump(std::uint32_t p, std::uint32_t t) const;
-  /// By lines: does the code at `t`, which the test at the header `h` leads to, stand in the loop?
+  /// By lines: was the code at `t`, a successor of the header `h`, written inside the loop?
   bool written_in_lines(std::uint32_t t, std::uint32_t h,
                         const std::vector<std::int32_t>& last) const;
-  /// What follows the test of a loop that has one stands before the code that `break` leads to, as
-  /// the loop's `else`.
+  /// Where the loop's test fails, is there an `else` before the code that `break` leads to?
   bool else_stands_before(std::uint32_t h, std::uint32_t exit,
                           const std::vector<std::int32_t>& last);
-  /// What an edge out of protected code leads to follows the statement; but not `break`,
-  /// `continue` and returns that stand inside of it.
+  /// The target of an edge out of protected code follows the statement, unless it is a `break`,
+  /// `continue` or `return` inside of it.
   void leave_regions(RegionId from, std::uint32_t t);
   /// In the order of the source: does `t`, a jump or a return, follow the `except` or
   /// `finally` statement? It may leave the `finally` and `with` statements around that.
   bool stands_behind(std::uint32_t t, RegionId statement) const;
-  /// In the order of the source: an offset that the protected code (a handler's code, for a scope)
-  /// lies before.
+  /// In the order of the source: the offset at which the protected code ends; for a scope, the
+  /// handler's code.
   std::uint32_t end_of(RegionId r, RegionId owner) const;
   /// A block that is nothing but `break` or `continue`.
   bool is_jump_statement(std::uint32_t t) const;
@@ -139,15 +135,13 @@ class StatementGraph {
     if (!is_block(n)) return kNone;
     return s_.first_offset(BlockId(n));
   }
-  /// Up to 3.8 the compiler lets control continue after a statement that never ends, and its code
-  /// shows where: at a place that may be reached from nowhere else (an empty node stands for it).
-  /// An edge says so, as other code stands before or after that place.
+  /// Up to 3.8 the compiler emits a jump after a statement that never ends. Its target follows the
+  /// statement, and may have no other predecessor (an empty node stands for it): it gets an edge.
   void find_phantoms();
-  /// Up to 3.9 a jump over it tells of an `else`; what follows the statement is not in it,
-  /// also where one of the arms never ends.
+  /// Up to 3.9 a jump over an `else` tells of it, also if one of the arms never ends.
   void find_elses();
-  /// Where the offsets follow the source: how far each loop reaches, and what its `break` leads to.
-  /// That follows the loop's statement.
+  /// If offsets follow the source: where each loop ends, and the target of its `break`, which
+  /// follows the loop.
   void find_breaks();
   struct LoopPlace {
     std::uint32_t begin, end, node;  // node: the loop's header; or a block that ends in `break`
@@ -162,7 +156,7 @@ class StatementGraph {
   }
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count);
   RegionId region_handled_by(ValueId exception) const;
-  /// An edge. Those that control cannot take only tell what stands before what.
+  /// An edge. One that control cannot take only says what follows what.
   struct Way {
     std::uint32_t from, to;
     bool real;
@@ -200,21 +194,20 @@ class StatementGraph {
   bool const_return(std::uint32_t n) const;
   /// A return that the optimiser may have copied.
   bool copied_return(std::uint32_t n) const { return !in_source_order() && const_return(n); }
-  /// Is the return at t, where `from` leads, no copy of an implicit one, which has the place of
-  /// what comes before it? Without columns (3.10) the row tells.
+  /// Was the return at `t`, a successor of `from`, written? An implicit one has the line and
+  /// columns of what precedes it. Without columns (3.10) the line decides.
   bool is_written_return(std::uint32_t from, std::uint32_t t) const;
-  /// Children in the dominator tree that stand after n's statement.
+  /// Children in the dominator tree that follow n's statement.
   std::vector<std::uint32_t> merges_of(std::uint32_t n) const;
   bool is_inline(std::uint32_t parent, std::uint32_t c) const;
-  /// Code stands only where the same statements protect it.
+  /// Throws where code would be protected by another statement.
   void check_place(std::uint32_t n, const Context& ctx) const;
   /// Statements that are there already stand once.
   bool holds_part(const Node& node) const {
     return std::any_of(node.body.begin(), node.body.end(),
                        [&](ValueId v) { return s_.at(v).kind == ValueKind::Statements; });
   }
-  /// A short straight tail that ends in return, raise, or a place that can be reached by a
-  /// statement.
+  /// A short straight tail that ends in `return`, `raise`, `break`, `continue` or a fall-through.
   bool copyable(std::uint32_t t, const Context& ctx) const;
   bool ends_at_once(std::uint32_t t, const Context& ctx) const;
   bool is_next_case(std::uint32_t t) const {
@@ -241,7 +234,7 @@ class StatementGraph {
   LoopShape shape_of(std::uint32_t h, std::uint32_t natural_exit);
   /// The same for a `for` without a back edge: every way through its body leaves it.
   LoopShape shape_of_once(std::uint32_t h, std::uint32_t body, std::uint32_t exit);
-  /// What control leaves the loop for, once for each way; but for the end of its test.
+  /// The targets of edges out of the loop, but for the end of its test; once for each edge.
   std::vector<std::uint32_t> ways_out_of(std::uint32_t h, std::uint32_t natural_exit,
                                          const LoopShape& shape) const;
   /// Is `n` the `else` of the loop of `h`, and never runs into `exit`?
@@ -254,13 +247,13 @@ class StatementGraph {
   /// The protected code and the handlers of the `try` that a loop consists of, also where they only
   /// lead out of the loop.
   bool part_of_try(std::uint32_t h, std::uint32_t c) const;
-  /// A `case` that is not its statement's first: it stands where that stands.
+  /// A `case` that is not the first of its statement.
   bool later_case(std::uint32_t c) const;
   bool is_single_return(std::uint32_t t) const { return forward_in_[t] == 1; }
   bool real_edge(std::uint32_t u, std::uint32_t t) const {
     return std::find(preds(t).begin(), preds(t).end(), u) != preds(t).end();
   }
-  /// What is best reached by `break`: code that follows the loop, the later the better.
+  /// The node of the highest rank is reached by `break`: what follows the loop, the last of it.
   std::uint64_t rank(std::uint32_t t, const LoopShape& shape) const;
   /// One node, or two copies of one end.
   bool same_end(std::uint32_t a, std::uint32_t b) {

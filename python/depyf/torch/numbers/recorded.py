@@ -107,6 +107,16 @@ def copy_of(tensor: Any) -> Any:
     return tensor.detach().clone()
 
 
+def _note(graph: RanGraph, node: Any, values: List[Any], lowered: bool = False) -> None:
+    """Keeps what an operation of the graph made; in a lowered one with the nodes it comes from."""
+    if node.op not in ("placeholder", "get_attr") and not UNWRITTEN.search(operation_of(node)):
+        tensors = [copy_of(value) for value in values]
+        sources = compat.sources_of(node) if lowered else ()
+        graph.values.append(
+            Value(node.name, operation_of(node), node.stack_trace, tensors, sources)
+        )
+
+
 class Recorder:
     """Makes the backends of the stages and keeps what their graphs made."""
 
@@ -133,16 +143,7 @@ class Recorder:
             graph = self._begin(number, "forward", calls)
 
             def seen(node: Any, values: List[Any], _: List[Any]) -> None:
-                if node.op in ("placeholder", "get_attr") or UNWRITTEN.search(operation_of(node)):
-                    return
-                graph.values.append(
-                    Value(
-                        node.name,
-                        operation_of(node),
-                        node.stack_trace,
-                        [copy_of(v) for v in values],
-                    )
-                )
+                _note(graph, node, values)
 
             return self._watcher(module, seen).run(*args)
 
@@ -177,17 +178,7 @@ class Recorder:
 
         def run(graph: RanGraph, arguments: List[Any]) -> Any:
             def seen(node: Any, values: List[Any], _: List[Any]) -> None:
-                if node.op in ("placeholder", "get_attr") or UNWRITTEN.search(operation_of(node)):
-                    return
-                graph.values.append(
-                    Value(
-                        node.name,
-                        operation_of(node),
-                        node.stack_trace,
-                        [copy_of(value) for value in values],
-                        compat.sources_of(node),
-                    )
-                )
+                _note(graph, node, values, lowered=True)
 
             graph.module = module
             values = list(arguments)
