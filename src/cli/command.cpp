@@ -56,11 +56,10 @@ completion  a script that completes this command in a shell
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
   -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
-  --force                 replace files of another content in DIR; without it they are left as
-                          they are, and that is exit code 1
+  --force                 replace files of another content in DIR; without it they stay, and the
+                          exit code is 1
   -j, --jobs N            files at a time (default: one for each processor)
-  --no-check              do not prove that the source is the same program (about four times as
-                          fast)
+  --no-check              do not check the source: about four times as fast
   --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the
                           graph that flow, lift or simplify made, for Graphviz
   --python 3.X            the input is marshal data of that version, without a header
@@ -71,18 +70,23 @@ options
   -h, --help              this text
   --version               of depyf
 
-checked by default: where a CPython of the file's version is found, it compiles the source (nothing
-is executed), and the result is proven to do the same as the file. A function that is not proven is
-written in another form that is (a dispatch loop, or rebuilt from its bytes); standard error says
-so, and names what is not proven and what could not be checked.
+check
+  A CPython of the file's version compiles the source; nothing is executed. The result is then
+  proven to do the same as the file. A function that is not proven is written in another form: as
+  a dispatch loop, or rebuilt from its bytes. Standard error names these, and what is not proven or
+  could not be checked.
 
-exit code: 0 done; 1 a part could not be decompiled or is not proven, or the files differ; 2 no
-input could be read, or the usage was wrong; 3 compare: neither proven nor told apart. That no
-CPython of the version was found is no failure.
+exit code
+  0  done, also if no CPython of the version was found
+  1  a part could not be decompiled or is not proven, or the files differ
+  2  no input could be read, or the usage was wrong
+  3  compare: neither proven nor told apart
 
-environment: DEPYF_PYTHONS, interpreters to check with or folders that hold them, joined as in PATH,
-besides those in PATH and of pyenv; DEPYF_CHECK_SECONDS, how long one may take for a file (default
-60); NO_COLOR, no colours on a terminal
+environment
+  DEPYF_PYTHONS           CPythons for the check, or folders that hold them, joined as in PATH;
+                          those in PATH and of pyenv are found too
+  DEPYF_CHECK_SECONDS     how long one may take for a file (default 60)
+  NO_COLOR                no colours on a terminal
 
 examples
   depyf decompile __pycache__/spam.cpython-312.pyc
