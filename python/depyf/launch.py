@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO, Tuple
 from depyf import summary
 from depyf.imports import WhenImported
 from depyf.messages import StandardError
-from depyf.terminal import hyperlinks, place, shown
+from depyf.terminal import hyperlinks, parse_place, place, shown
+from depyf.trace.names import resume_title
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from depyf.model import Entry, Run
+    from depyf.model import Entry, Function, Run
 
 #: what runs as __main__: its code, the attributes of its module, the first entry of sys.path
 Program = Tuple[types.CodeType, Dict[str, Any], str]
@@ -161,6 +162,11 @@ _SO_FAR = {
 }
 
 
+def _title(function: "Function", entry: "Entry") -> str:
+    whole = function.qualname, function.firstlineno
+    return function.title_of(entry) or resume_title(function.name, *whole) or function.title
+
+
 class _Progress:
     """Says on standard error what is being compiled, while that takes long; on a terminal also
     that PyTorch is being imported.
@@ -233,16 +239,28 @@ class _Progress:
         for function in list(self.run.functions):
             for entry in list(function.entries):
                 if not entry.finished:
-                    return id(entry), self._text(function.title_of(entry) or function.title, entry)
+                    return id(entry), self._text(_title(function, entry), entry)
         for entry in list(self.run.unattributed):
             if not entry.finished:
-                return id(entry), self._text("", entry)
+                return id(entry), self._text(self._name_of(entry), entry)
         return None
+
+    def _name_of(self, entry: "Entry") -> str:
+        """The function of a compile whose code is not there yet: that of earlier ones of the same
+        number, else by the innermost frame.
+        """
+        frame = entry.compile_id.rpartition("/")[0]
+        for function in list(self.run.functions if self.run is not None and frame else ()):
+            for one in list(function.entries):
+                if one.compile_id.rpartition("/")[0] == frame:
+                    return _title(function, one)
+        inner = entry.user_stack[-1].partition(": ")[0] if entry.user_stack else ""
+        name = inner.rpartition(" in ")[2]
+        found = parse_place(inner)
+        return resume_title(name, "", found[1] if found else 0) or name
 
     @staticmethod
     def _text(name: str, entry: "Entry") -> str:
-        if not name and entry.user_stack:
-            name = entry.user_stack[-1].partition(": ")[0].rpartition(" in ")[2]
         stage = entry.artifacts[-1].stage if entry.artifacts else ""
         done = _SO_FAR.get(stage, "so far made: " + stage.replace("_", " "))
         return "compiling %s [%s] (%s)" % (shown(name or "?"), entry.compile_id, done)

@@ -1,10 +1,13 @@
 """What `depyf run --advise` lists: each change once, and only changes."""
 
+import io
+
 import pytest
 
-from depyf import advise, summary, terminal
-from depyf.report import words
+from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
+from depyf.model import Entry, Function, Run
+from depyf.report import words
 
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
@@ -741,3 +744,22 @@ def test_a_branch_on_a_number_that_asks_for_none_alone_is_advised_to_be_removed(
         for line in (2, 4)
     ]
     assert first[0][0].startswith("Let a tensor decide") and first[1][0].startswith("Where it only")
+
+
+def test_progress_names_a_function_alike_at_each_of_its_compiles():
+    run = Run()
+    function = Function("forward", "Decoder.forward")
+    function.entries.append(Entry("0/0", name="a", finished=True))
+    rest = Function("torch_dynamo_resume_in_step_at_9", "step", firstlineno=9, is_resume=True)
+    rest.entries.append(Entry("2/0", name="b", finished=True))
+    run.functions += [function, rest]
+    progress = launch._Progress(io.StringIO())
+    progress.run = run
+    for compile_id, frame, name in (
+        ("0/1", "/a/b.py:4 in forward: ", "Decoder.forward"),
+        ("1/0", "/a/b.py:9 in torch_dynamo_resume_in_step_at_9: ", "step, resumed after line 9"),
+        ("2/1", "", "step, resumed after line 9"),
+    ):
+        entry = Entry(compile_id, user_stack=[frame])
+        run.unattributed[:] = [entry]
+        assert progress._current()[1].startswith("compiling %s [%s]" % (name, compile_id))
