@@ -85,7 +85,9 @@ void Emitter::go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, con
 bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   Node& node = s_.nodes[h];
   const BlockId from(h);
-  bool in0 = in_loop(target(from, 0), h), in1 = in_loop(target(from, 1), h);
+  const std::uint32_t* const once = once_.at(h);
+  const auto stays = [&](std::uint32_t t) { return once ? t != *once : in_loop(t, h); };
+  const bool in0 = stays(target(from, 0)), in1 = stays(target(from, 1));
   if (in0 == in1) return false;
   const int stay = in0 ? 0 : 1;
   if (!node.edges[0].args.empty() || !node.edges[1].args.empty()) return false;

@@ -161,9 +161,7 @@ void StatementGraph::find_once() {
     RegionId region;
     std::uint32_t depth, to;
   };
-  if (std::none_of(s_.regions.begin(), s_.regions.end(),
-                   [](const StructRegion& region) { return cleans_up(region.kind); }))
-    return;
+  if (regions_ == 0) return;
   std::vector<Left> left;
   std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
   std::vector<std::uint8_t> several(regions_, 0);
@@ -180,17 +178,22 @@ void StatementGraph::find_once() {
            r = s_.regions[r.index].parent) {
         const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
         const RegionId owner = scope ? s_.regions[r.index].owner : r;
-        if (!cleans_up(s_.regions[owner.index].kind)) continue;
+        const bool except = s_.regions[owner.index].kind == RegionKind::Except;
+        if (except ? scope : !cleans_up(s_.regions[owner.index].kind)) continue;
         const bool with = s_.regions[owner.index].kind == RegionKind::With;
-        if (!with &&
-            !s_.regions[owner.index].scope) {  // it goes on in front of where `break` leads
+        if (except ||
+            (!with &&
+             !s_.regions[owner.index].scope)) {  // it goes on in front of where `break` leads
           std::uint32_t &near = behind[owner.index], &far = to[owner.index];
           if (dom_.dominates(t, b)) continue;
           if (near == kNone) near = t;
           if (same_end(t, near)) continue;
           several[owner.index] |= far != kNone && !same_end(t, far);
           far = t;
-          if (place(far) < place(near)) std::swap(near, far);
+          const auto is_far = [&](std::uint32_t n) {  // code before the statement leads there, too
+            return std::make_pair(!dom_.dominates(try_node(owner), n), place(n));
+          };
+          if (is_far(far) < is_far(near)) std::swap(near, far);
           continue;
         }
         if (scope == with) continue;
@@ -212,8 +215,14 @@ void StatementGraph::find_once() {
   for (const Left& l : left) {
     const std::uint32_t n = try_node(l.region), loop = loop_around(l.region);
     const std::uint32_t near = behind[l.region.index];
-    if (dom_.number[n] == kNone || (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
-                                                      (near != kNone && !in_loop(near, loop)))))
+    // what only the statement leads to, and which stands before where a test leads, is no `break`
+    // of that loop
+    const bool follows = near != kNone && dom_.dominates(n, near) && !dom_.dominates(n, l.to) &&
+                         place(near) < place(l.to) &&
+                         !subtree_reaches(s_.regions[l.region.index].handler.index, l.to);
+    if (dom_.number[n] == kNone ||
+        (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
+                           (near != kNone && !in_loop(near, loop) && !follows))))
       continue;
     // after a `for` around the statement, or where a statement around this one leads to in the
     // same way
@@ -228,9 +237,24 @@ void StatementGraph::find_once() {
       leads_there = outer && *outer == l.to;
     }
     if (leads_there) continue;
-    once_[n] = l.to;
-    header_[n] = 1;
+    const std::uint32_t header = test_around(n, l.to);
+    once_[header] = l.to;
+    header_[header] = 1;
   }
+}
+
+std::uint32_t StatementGraph::test_around(std::uint32_t n, std::uint32_t exit) const {
+  const auto only_tests = [&](const Node& node) {
+    return std::all_of(node.body.begin(), node.body.end(),
+                       [&](ValueId v) { return s_.is_const(v) || s_.uses[v.index] != 0; });
+  };
+  for (std::uint32_t h = dom_.idom[n]; h != kNone && is_block(h) && !header_[h]; h = dom_.idom[h]) {
+    const Node& node = s_.nodes[h];
+    if (node.term == TermKind::Branch && node.match == kNone && node.region == region_of(n) &&
+        loop_[h] == loop_[n] && (target(BlockId(h), 0) == exit || target(BlockId(h), 1) == exit))
+      return only_tests(node) ? h : n;
+  }
+  return n;
 }
 
 bool StatementGraph::written_in_loop(std::uint32_t h, std::uint32_t offset) const {

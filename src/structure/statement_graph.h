@@ -78,6 +78,9 @@ class StatementGraph {
   /// A loop without a back edge is no loop of the graph. If `break` leaves a `finally` or a `with`
   /// in such a loop, an endless loop around that statement takes its place.
   void find_once();
+  /// The test that goes on at `exit` where it does not lead to `n`: the loop's, whose `break` leads
+  /// there, too; without one `n` itself.
+  std::uint32_t test_around(std::uint32_t n, std::uint32_t exit) const;
   /// In the order of the source: is the code at `offset` part of the body of the `for` at `h`?
   bool written_in_loop(std::uint32_t h, std::uint32_t offset) const;
   /// Dominators, in-edges and loop headers.

@@ -289,6 +289,24 @@ except C as c:
     HERE
 k(x)
 ---
+while z:
+    try:
+        if k(x): break
+    except C:
+        HERE
+    k(c)
+    return y
+k(z)
+---
+while z:
+    HERE
+    try:
+        if k(x): break
+        k(y)
+    except C: pass
+    raise y
+return z
+---
 try:
     k(x)
 except C:
