@@ -78,4 +78,25 @@ Arm prefix_as_arm(StructureGraph& s, BlockId block, std::size_t length, ValueId 
   return arm;
 }
 
+std::uint32_t uses_in_tail(StructureGraph& s, const Node& node, std::size_t length, ValueId v) {
+  std::uint32_t count = node.value && s.resolve(node.value) == v;
+  const auto add = [&](std::span<const ValueId> taken) {
+    for (ValueId each : taken) count += each && s.resolve(each) == v;
+  };
+  for (ValueId id : std::span(node.body).last(length)) add(s.at(id).operands);
+  add(node.raise_args);
+  if (node.term == TermKind::Jump) add(node.edges[0].args);
+  return count;
+}
+
+std::uint32_t stores_before_tail(StructureGraph& s, const Node& node, std::size_t length,
+                                 ValueId v) {
+  std::uint32_t count = 0;
+  for (ValueId id : std::span(node.body).first(node.body.size() - length))
+    if (const Value& value = s.at(id);
+        value.kind == ValueKind::Operation && is_name_store(value.op))
+      count += s.resolve(value.operands[0]) == v;
+  return count;
+}
+
 }  // namespace depyf

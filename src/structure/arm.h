@@ -22,4 +22,11 @@ Arm arm_as_expression(StructureGraph& s, BlockId block, ValueId root, std::uint3
 Arm prefix_as_arm(StructureGraph& s, BlockId block, std::size_t length, ValueId root,
                   std::uint32_t inside_uses);
 
+/// How often the last `length` operations, and what the block ends in, take the value.
+std::uint32_t uses_in_tail(StructureGraph& s, const Node& node, std::size_t length, ValueId v);
+
+/// How many variables walruses bind to the value before the last `length` operations.
+std::uint32_t stores_before_tail(StructureGraph& s, const Node& node, std::size_t length,
+                                 ValueId v);
+
 }  // namespace depyf

@@ -31,6 +31,8 @@ class CopiedRun {
     v = resolved(v);
     w = resolved(w);
     if (!v || !w) return !v && !w;
+    if (s_.at(v).kind == ValueKind::Result && s_.at(w).kind == ValueKind::Result && v != w)
+      return s_.at(v).arg == s_.at(w).arg && same_value(s_.at(v).operands[0], s_.at(w).operands[0]);
     const auto place = std::find(x_.begin(), x_.end(), v);
     if (w == parameter) {
       if (!handed) handed = v;

@@ -526,6 +526,10 @@ class Folder {
       ValueId p, q;
       if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
       if (hands_over && !takes_from_before(yes.to, length)) continue;
+      // `y = z = p if c else q`, rather than `z = (y := p) if c else (y := q)`
+      if (!columns && length < longest && is_stored_before(b, length, p) &&
+          is_stored_before(c, length, q))
+        continue;
       if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT)) {
         // `f'{x if c else y}'` rather than `f'{x}' if c else f'{y}'`, where it can be either
         if (is_part_of_string(b, length, p)) continue;
@@ -563,6 +567,12 @@ class Folder {
     });
   }
 
+  /// Does what stands in front of the last `length` operations bind a name to the value?
+  bool is_stored_before(const Node& node, std::size_t length, ValueId v) const {
+    const Value& store = s_.at(node.body[node.body.size() - 1 - length]);
+    return is_name_store(store.op) && s_.resolve(store.operands[0]) == v;
+  }
+
   /// Does one of the last `length` operations put the value into a longer f-string?
   bool is_part_of_string(const Node& node, std::size_t length, ValueId part) const {
     const auto tail = std::span(node.body).last(length);
@@ -581,16 +591,6 @@ class Folder {
     return SIZE_MAX;
   }
 
-  /// How many variables walruses bind to the value before the last `length` operations.
-  std::uint32_t stores_of(const Node& node, std::size_t length, ValueId v) const {
-    std::uint32_t count = 0;
-    for (ValueId id : std::span(node.body).first(node.body.size() - length))
-      if (const Value& value = s_.at(id);
-          value.kind == ValueKind::Operation && is_name_store(value.op))
-        count += s_.resolve(value.operands[0]) == v;
-    return count;
-  }
-
   /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value
   /// only, which each block computes for them?
   bool one_difference(BlockId x, BlockId y, std::size_t length,
@@ -602,14 +602,22 @@ class Folder {
       n = s_.resolve(n);
       if (m == n) return true;
       if (!m || !n) return false;
+      if (p && m == p && n == q) return true;
+      const bool part = s_.at(m).kind == ValueKind::Result && s_.at(n).kind == ValueKind::Result &&
+                        s_.at(m).arg == s_.at(n).arg;
+      if (part) m = s_.at(m).operands[0], n = s_.at(n).operands[0];
       const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
       if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
-      if (s_.same_constants(m, n)) return s_.at(m).block != x || s_.at(n).block != y;
-      if (p) return false;
+      if (s_.same_constants(m, n)) {
+        if (s_.at(m).block != x || s_.at(n).block != y) return true;
+        if (length == 0) return false;  // `if c: return None`, and the end of the function
+      }
+      if (p || part) return false;
       p = m;
       q = n;
       const auto used_here = [&](const Node& arm, ValueId v) {
-        return s_.uses[v.index] == (v == tested ? 2u : 1u) + stores_of(arm, length, v);
+        return s_.uses[v.index] == uses_in_tail(s_, arm, length, v) + (v == tested) +
+                                       stores_before_tail(s_, arm, length, v);
       };
       return used_here(b, m) && used_here(c, n);
     };
@@ -651,7 +659,8 @@ class Folder {
         if (const ValueId loaded = s_.resolve(operand);
             s_.is_const(loaded) && s_.at(loaded).block != block && loaded != compared)
           return false;
-    const Arm arm = prefix_as_expression(block, node.body.size() - length, root, 1);
+    const Arm arm = prefix_as_expression(block, node.body.size() - length, root,
+                                         uses_in_tail(s_, node, length, root));
     return arm && (tested ? chain_fits(arm, tested) : !arm.external);
   }
 
@@ -663,7 +672,10 @@ class Folder {
         if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0)
           --s_.uses[s_.resolve(operand).index];
     const ValueId h = s_.add_param(m);
-    s_.uses[h.index] = 1;
+    const std::uint32_t taken = uses_in_tail(s_, b, length, p);
+    s_.uses[h.index] = taken;
+    s_.uses[p.index] -= taken - 1;  // handed over once
+    s_.uses[q.index] -= taken - 1;
     Node tail = b;
     tail.params.assign(1, h);
     tail.body.assign(b.body.end() - static_cast<std::ptrdiff_t>(length), b.body.end());

@@ -63,7 +63,7 @@ void fold_async_for(StructureGraph& s) {
 /// becomes a jump to the first.
 void join_loop_tests(StructureGraph& s) {
   if (!s.any_edge_back()) return;
-  const std::vector<BlockId> order = s.reverse_postorder_blocks();
+  std::vector<BlockId> order = s.reverse_postorder_blocks();
   std::vector<std::uint32_t> number = s.positions(order);
   // a loop's first block with a test before it and a test after it
   SmallVector<std::uint8_t, 256> tests(s.nodes.size());
@@ -81,7 +81,8 @@ void join_loop_tests(StructureGraph& s) {
   if (!any_target) return;
   std::vector<std::vector<BlockId>> preds = s.predecessors(order);
   bool any = false;
-  for (BlockId target : order) {
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    const BlockId target = order[next];
     const auto behind = [&](BlockId b) {
       return s.nodes[b.index].alive && s.nodes[b.index].term == TermKind::Branch &&
              number[b.index] >= number[target.index];
@@ -91,7 +92,9 @@ void join_loop_tests(StructureGraph& s) {
     std::vector<BlockId> before;
     for (BlockId b : into)
       if (number[b.index] < number[target.index]) before.push_back(b);
-    for (BlockId last : into) {
+    // Each leads to the next one, so the last is compared first.
+    for (std::size_t i = into.size(); i-- > 0;) {
+      const BlockId last = into[i];
       if (!behind(last)) continue;
       for (BlockId first : before) {
         if (!s.nodes[first.index].alive) continue;
@@ -116,6 +119,7 @@ void join_loop_tests(StructureGraph& s) {
             }
         s.nodes[copy.index].alive = false;
         s.nodes[copy.index].body.clear();
+        order.push_back(test);  // the copy of a test that leads to this one leads there now, too
         any = true;
         break;
       }

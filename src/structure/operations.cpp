@@ -347,8 +347,14 @@ struct Maker {
     bool star = true;
     const Expr& e = ast[args];
     const Const* c = constant(args);
+    // `f(*('a', b), k=v)`: no other dict is beside that of the keywords, and few are on the stack
+    const auto has_keywords = [&](std::size_t items) {
+      return mapping && items != 0 && ast[mapping].kind == ExprKind::Dict &&
+             lifted[v.operands.back()].op != Op::DICT_MERGE &&
+             items + ast[mapping].kids.size() <= kStackGuideline;
+    };
     if (c && c->kind == ConstKind::Tuple) {
-      if (mapping || c->items.size() > kStackGuideline) {
+      if ((mapping && !has_keywords(c->items.size())) || c->items.size() > kStackGuideline) {
         for (ConstId item : c->items) all.push_back(item_of_constant(item));
         star = false;
       } else {
@@ -357,9 +363,12 @@ struct Maker {
     } else if (e.kind == ExprKind::Tuple) {
       bool has_star = false;
       for (ExprId k : e.kids) has_star = has_star || ast[k].kind == ExprKind::Starred;
-      const bool written_out = (e.op & kWhole) ? false
-                               : has_star      ? e.kids.size() > 1
-                                               : mapping || (e.op & kFromList);
+      const bool written_out =
+          (e.op & kWhole) ? false
+          : has_star
+              ? e.kids.size() > 1
+              : (e.op & kFromList) ||
+                    (mapping && (lifted.traits.source_order || !has_keywords(e.kids.size())));
       if (written_out) {
         all.insert(all.end(), e.kids.begin(), e.kids.end());
         star = has_star;

@@ -43,6 +43,18 @@ x and f(y)
 ---
 y = x if z else f(y)
 ---
+f(x, 's' if y else 's')
+---
+f(*('s', None), k=x if y else z)
+---
+return f(*('s', None), k=x < y < 2)
+---
+y, z = x < c < 2
+---
+y = z = x if c else f(y)
+---
+x, *y = x and (c < f(y) < 2)
+---
 return x and f(y)
 ---
 return x if z else y
@@ -195,6 +207,8 @@ y = [b := f(a) for a in x]
 while (y := f(x)): g(y)
 """,
     10: r"""
+y = f(*('s', x), k='s' if y else 's')
+---
 match x:
     case 1: f(x)
     case [a, *b] if a: g(b)
@@ -288,6 +302,10 @@ try:
 except C as c:
     HERE
 k(x)
+---
+while (True if c else k(x)):
+    HERE
+k(c)
 ---
 while z:
     try:
