@@ -8,7 +8,6 @@ model, and writers (`torch.dump`, `report`, `torch.notebook`) register in `Write
 """
 
 import json
-import platform
 import sys
 import time
 import types
@@ -547,7 +546,7 @@ class Run:
     """Everything that was compiled while depyf looked."""
 
     torch_version: str = ""
-    python_version: str = field(default_factory=platform.python_version)
+    python_version: str = sys.version.split()[0]
     program: str = field(default_factory=lambda: sys.argv[0] if getattr(sys, "argv", None) else "")
     started: float = field(default_factory=time.time)
     finished: Optional[float] = None

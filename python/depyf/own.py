@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: what belongs to the process there
 _MODULES = (
     "ast bisect codecs collections contextlib copy dataclasses datetime difflib dis functools gc "
-    "glob hashlib html inspect io itertools json keyword logging math operator os os.path platform "
+    "glob hashlib html inspect io itertools json keyword logging math operator os os.path "
     "posixpath ntpath random re shutil signal stat statistics string struct subprocess tempfile "
     "textwrap threading time tokenize traceback types unicodedata uuid weakref zlib"
 ).split()

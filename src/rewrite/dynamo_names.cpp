@@ -757,10 +757,27 @@ class Naming {
         else if (target.kind == ExprKind::Attribute ||
                  (target.kind == ExprKind::Subscript && !string_of(target.kids[1]).empty()))
           stored_.push_back(id);
+        if (const Local* object =
+                target.kind == ExprKind::Attribute ? local_of(target.kids[0]) : nullptr) {
+          std::size_t& longest = attributes_[object->name.index];
+          longest = std::max(longest, text(target.a).size());
+        }
       }
     }
   }
 
+  /// The name of a local, cut where a line has no place for `local.attribute = (`, which cannot be
+  /// broken.
+  std::string beside_attributes(const Local& local, std::string name) const {
+    constexpr std::size_t kLeast = 12, kIndented = 8, kRest = std::string_view(". = (").size();
+    const auto found = attributes_.find(local.name.index);
+    if (found == attributes_.end()) return name;
+    const std::size_t taken = found->second + kIndented + kRest;
+    const std::size_t room = std::max(taken < kWidth ? kWidth - taken : 0, kLeast);
+    return name.size() <= room ? name : plain_word(name, room);
+  }
+
+  std::unordered_map<std::uint32_t, std::size_t> attributes_;  // the longest that is set, by object
   std::vector<ExprId> setters_;  // calls that set an attribute: (object, name, value)
   std::vector<StmtId> stored_;   // assignments to attributes and keys
 
@@ -923,6 +940,7 @@ class Naming {
       std::unordered_map<std::string, std::vector<Local*>> same;
       for (Local& local : locals_) {
         local.given = name_of(local.words, local.length) + (local.is_class ? "_class" : "");
+        local.given = beside_attributes(local, std::move(local.given));
         same[local.given].push_back(&local);
       }
       bool longer = false;

@@ -71,6 +71,19 @@ def test_a_model_reads_as_a_person_would_write_it():
     assert "del input_ids, layers_0_modules" in result.source
 
 
+def test_a_name_leaves_room_for_the_attribute_that_is_set():
+    attribute = "a_keyword_for_the_sum_of_all_the_values_of_what_comes_out_at_the_end"
+    result = readable(
+        "def f(x):\n"
+        "    graph_out_0 = __compiled_fn_3(x)\n"
+        "    tmp_1 = (tmp_2 := ALongNameOfAnOutputWithPoolingAndStates).__new__(tmp_2)\n"
+        "    tmp_1.%s = graph_out_0[0]\n"
+        "    return tmp_1, tmp_1\n" % attribute
+    )
+    assert any("." + attribute in line for line in lines(result)), result.source
+    assert max(map(len, result.source.splitlines())) <= 100, result.source
+
+
 COPIES = (
     "def f(self, x, state):\n"
     "    y = __compiled_fn_3_%(uuid)s(\n"
