@@ -23,7 +23,12 @@ def const(value):
 
 
 def load_global(name):
-    return one("LOAD_GLOBAL", name, arg=False) if VERSION >= (3, 11) else one("LOAD_GLOBAL", name)
+    if VERSION >= (3, 11):
+        return one("LOAD_GLOBAL", name, arg=False)
+    try:
+        return one("LOAD_GLOBAL", name)
+    except RuntimeError:  # up to torch 2.4 a function of its own makes it
+        return bytecode.create_load_global(name, False)
 
 
 def call(count):

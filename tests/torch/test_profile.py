@@ -296,6 +296,16 @@ def test_a_skipped_cuda_graph_is_told_with_its_reason():
     assert "no CUDA graph: skipping cudagraphs due to mutation" in str(found)
 
 
+def named_regions():
+    """The names of compiled code that torch's own profiler tells."""
+    function = torch.compile(lambda x: x + 1, backend="eager")
+    function(torch.ones(3))
+    with torch.profiler.profile() as profiler:
+        function(torch.ones(3))
+    names = {event.name for event in profiler.events()}
+    return [name for name in names if name.startswith("Torch-Compiled Region: ")]
+
+
 def test_an_entry_has_its_qualified_name():
     class Inner(torch.nn.Module):
         def forward(self, x):
@@ -305,6 +315,8 @@ def test_an_entry_has_its_qualified_name():
 
     found = depyf.profile(torch.compile(Inner(), backend="eager"), torch.ones(3), calls=2)
     names = [one.name.rpartition("<locals>.")[2].partition(",")[0] for one in found.entries]
+    if not names and not named_regions():
+        pytest.skip("this torch's profiler does not say which compiled code runs")
     assert names == ["Inner.forward"] * 2
     assert "Inner.forward, resumed after line" in str(found)
 

@@ -792,4 +792,8 @@ def _matching(function: Function, cache_entry: Any) -> Optional[Entry]:
     for entry in reversed(function.entries):
         if compile_id is not None and entry.compile_id == compile_id:
             return entry
+    if compile_id is None and code is not None:  # up to torch 2.4; names of graphs are unique there
+        for entry in function.entries:
+            if entry.graph_name and entry.graph_name in code.co_names:
+                return entry
     return None
