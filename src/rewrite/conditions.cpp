@@ -1,6 +1,7 @@
 // What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`,
-// was an `elif`, or followed it; whether conditions were nested or joined by `and`. Columns tell
-// from 3.11 on; without them, flat, as a person writes guards, unless it is an `elif`.
+// was an `elif`, or followed it; whether conditions were nested or joined by `and`, and which of
+// nested `try` are one. Columns tell from 3.11 on; without them, flat, as a person writes guards,
+// unless it is an `elif`.
 #include <algorithm>
 #include <optional>
 
@@ -25,10 +26,45 @@ class Branches {
           sole_if(r_.ast[at.owner].orelse))
         elifs_.push_back(r_.ast[at.owner].orelse[0].index);
     std::sort(elifs_.begin(), elifs_.end());
+    join_tries(lists);
     r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return edit(list); });
+    join_tries(lists);
   }
 
  private:
+  /// Without columns: was `else:` written between a handler's body and a `return`?
+  bool skips_row(std::span<const StmtId> handler, StmtId id) const {
+    if (columns_.known() || handler.empty() || r_.ast[id].kind != StmtKind::Return) return false;
+    std::int32_t end = row(handler.back());
+    if (handler.size() > 1)  // a jump may have the row of what comes before it
+      end = std::max(end, row(handler[handler.size() - 2]) + 1);
+    return r_.ast[handler.back()].body.empty() && end > 0 && row(id) >= end + 2;
+  }
+
+  void join_tries(const ListRefs& lists) {
+    for (ListRef at : lists)
+      if (at.owner && at.which == ListRef::Body && r_.ast[at.owner].kind == StmtKind::Try)
+        join_with_inner_try(at.owner);
+  }
+
+  /// `try: try: … except …  finally: …` is one statement. Without columns, a `return` behind the
+  /// inner one, which only its body reaches, may have been its `else`.
+  void join_with_inner_try(StmtId id) {
+    Stmt& outer = r_.ast[id];
+    if (outer.final.empty() || !outer.arms.empty() || outer.body.empty()) return;
+    Stmt& inner = r_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::Try || !inner.final.empty()) return;
+    const std::span<StmtId> behind = outer.body.subspan(1);
+    const bool is_else = behind.size() == 1 && inner.orelse.empty() && leaves(inner) &&
+                         skips_row(r_.ast[inner.arms.back()].body, behind[0]);
+    if (!behind.empty() && !is_else) return;
+    outer.flag = inner.flag;
+    outer.arms = inner.arms;
+    outer.orelse = is_else ? behind : inner.orelse;
+    outer.body = inner.body;
+    inner.arms = inner.orelse = inner.body = {};  // no list is edited twice
+  }
+
   bool sole_if(std::span<const StmtId> list) const {
     return list.size() == 1 && r_.ast[list[0]].kind == StmtKind::If;
   }
@@ -120,6 +156,7 @@ class Branches {
     rest.reserve(list.size());
     for (std::size_t i = list.size(); i-- > 0;) {
       Stmt& s = r_.ast[list[i]];
+      changed |= give_back(s, rest);
       if (column && s.kind == StmtKind::Try) changed |= continue_arm(s, rest, *column);
       if (leaves(s)) {
         if (!s.orelse.empty())
@@ -148,6 +185,48 @@ class Branches {
     }
     if (changed) list.assign(rest.rbegin(), rest.rend());
     return changed;
+  }
+
+  bool returns_constant(StmtId id) const {
+    const Stmt& s = r_.ast[id];
+    return s.kind == StmtKind::Return && (!s.e[0] || r_.ast[s.e[0]].kind == ExprKind::Constant);
+  }
+
+  /// `try: a() except E: b() else: return 1`, or the `return` behind the statement: no row tells
+  /// that it is not protected, since it cannot raise, but its line is behind the handlers. What
+  /// a handler has a copy of is written behind that.
+  bool give_back(Stmt& s, std::vector<StmtId>& rest) {
+    if (s.kind != StmtKind::Try || s.arms.empty() || s.flag != 0 || !s.orelse.empty() ||
+        s.body.size() < 2 || !returns_constant(s.body.back()))
+      return false;
+    const std::int32_t here = row(s.body.back());
+    const std::span<const StmtId> handler = r_.ast[s.arms.back()].body;
+    const std::int32_t handlers = row(handler.empty() ? s.arms.back() : handler[0]);
+    if (handlers == 0 || here <= handlers) return false;
+    if (rest.empty()) {
+      StmtId behind;
+      for (StmtId arm : s.arms) {
+        std::span<StmtId>& body = r_.ast[arm].body;
+        if (body.size() < 2 || !returns_constant(body.back()) || row(body.back()) <= here) continue;
+        behind = body.back();
+        body = body.first(body.size() - 1);
+      }
+      if (behind) rest.push_back(behind);
+    }
+    if (rest.empty() && leaves(s))
+      rest.push_back(s.body.back());
+    else
+      s.orelse = s.body.last(1);
+    s.body = s.body.first(s.body.size() - 1);
+    return true;
+  }
+
+  std::int32_t row(StmtId id) const {
+    if (columns_.known()) return columns_.line(id);
+    const Stmt& s = r_.ast[id];
+    // a `return` out of a `finally` has the row where that ends, its value has its own
+    const std::int32_t value = s.e[0] ? r_.ast[s.e[0]].origin.line : 0;
+    return value > 0 && value < s.origin.line ? value : s.origin.line;
   }
 
   bool is_jump(StmtId id) const {
@@ -201,8 +280,7 @@ class Branches {
     Stmt& s = r_.ast[id];
     if (s.kind != StmtKind::Try || s.orelse.size() != 1 || s.arms.empty() || s.flag != 0) return;
     const Stmt& last = r_.ast[s.orelse[0]];
-    if (last.kind != StmtKind::Return || !last.e[0] || r_.ast[last.e[0]].kind != ExprKind::Constant)
-      return;
+    if (!last.e[0] || !returns_constant(s.orelse[0])) return;
     const std::int32_t here = columns_.line(s.orelse[0]), handlers = columns_.line(s.arms[0]);
     if (here == 0 || handlers == 0 || here >= handlers) return;
     std::vector<StmtId> body(s.body.begin(), s.body.end());

@@ -119,21 +119,9 @@ void Emitter::close_try(StmtId st, RegionId r, std::uint32_t l, const TryShape& 
     s_.ast[st].final = pass;
   }
   s_.ast[st].arms = s_.ast.arena.copy(handlers);
-  join_with_inner_try(st);
   if (shape.goes_on) fate(st).goes_on = true;
   if (!shape.goes_on && (all_end || (finally && terminates(parts.final)))) mark_end(st);
   add(l, st);
-}
-
-void Emitter::join_with_inner_try(StmtId st) {
-  Stmt& outer = s_.ast[st];
-  if (outer.final.empty() || !outer.arms.empty() || outer.body.size() != 1) return;
-  const Stmt& inner = s_.ast[outer.body[0]];
-  if (inner.kind != StmtKind::Try || !inner.final.empty()) return;
-  outer.flag = inner.flag;
-  outer.arms = inner.arms;
-  outer.orelse = inner.orelse;
-  outer.body = inner.body;
 }
 
 void Emitter::join_with_inner_with(StmtId st) {

@@ -241,9 +241,23 @@ bool StructureGraph::is_ancestor(RegionId outer, RegionId inner) const {
 /// Does the place of the jump tell that it was written (3.11+)? What the compiler adds has the
 /// place of what comes before it.
 bool StructureGraph::is_written_break(const Node& node) const {
-  if (options.made_by_dynamo || !options.layout_tells || node.body.empty() ||
-      !has_width_of(node.term_columns, {"break"}))
-    return false;
+  return !node.body.empty() && is_written(node, "break");
+}
+
+bool StructureGraph::is_written_continue(const Node& node) const {
+  if (node.term_columns != 0) return is_written(node, "continue");
+  return !options.made_by_dynamo && options.layout_tells &&
+         (node.body.empty() || has_row_of_its_own(node));
+}
+
+bool StructureGraph::is_written(const Node& node, std::string_view keyword) const {
+  return !options.made_by_dynamo && options.layout_tells && !node.at_test &&
+         has_width_of(node.term_columns, {keyword}) &&
+         (node.body.empty() || has_row_of_its_own(node));
+}
+
+bool StructureGraph::has_row_of_its_own(const Node& node) const {
+  if (node.body.empty()) return false;
   const Value& before = at(node.body.back());
   return before.line != node.term_line && before.line > 0;
 }
@@ -499,6 +513,9 @@ class EmptyBlocks {
   WrittenJump written_jump(const Node& node, int k, BlockId skipped, std::uint32_t i) {
     const Node& empty = s_[skipped];
     const WrittenJump known = node.edges[k].written;
+    if (!known && node.term == TermKind::Jump && node.term_line > 0 &&
+        empty.term_line > node.term_line && s_.is_written_continue(empty))
+      return {empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
     if (known || node.term != TermKind::Branch || node.term_line <= 0 ||
         empty.term_line == node.term_line || empty.term_offset <= node.term_offset)
       return known;

@@ -352,6 +352,7 @@ class StructureGraph {
   /// Only raises AssertionError, as a failed `assert` does.
   bool fails_assertion(BlockId b);
   bool is_written_break(const Node& node) const;
+  bool is_written_continue(const Node& node) const;
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);
@@ -384,6 +385,8 @@ class StructureGraph {
       displays_;  // by their items: what nesting() found of so many
 
   void forget_layout();  // see StructureOptions::layout_tells
+  bool is_written(const Node& node, std::string_view keyword) const;
+  bool has_row_of_its_own(const Node& node) const;  // its jump
   ValueId end_of_forwards(ValueId v);
   std::vector<ExprId> all_operands(const Expr& whole) const;
   std::uint32_t nesting_of_tree(ExprId e);

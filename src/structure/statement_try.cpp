@@ -113,8 +113,9 @@ void StatementGraph::find_else(RegionId r, const Context& ctx, TryShape& shape) 
   const bool star = s_.regions[r.index].is_star();
   bool handlers_fall = star ? *found != resume_of(r) : merges.size() > 1;
   handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *found;
-  if (!handlers_fall && !star && ctx.follow != kNone &&
-      (in_source_order() || ctx.follow != ctx.header))
+  const bool ends_told =
+      in_source_order() || (s_.options.layout_tells && !s_.options.made_by_dynamo);
+  if (!handlers_fall && !star && ctx.follow != kNone && (ends_told || ctx.follow != ctx.header))
     handlers_fall = handlers_reach(shape.tests, ctx.follow);
   if (!handlers_fall) return;
   shape.otherwise = *found;
@@ -200,11 +201,24 @@ bool StatementGraph::handlers_reach(const std::vector<BlockId>& tests, std::uint
   const auto visit = [&](std::uint32_t u) {
     if (std::exchange(seen[u], std::uint8_t{1}) == 0) stack.push_back(u);
   };
+  // Does a `continue` lead from u to the loop's start?
+  const auto continues = [&](std::uint32_t u) {
+    const Node& node = s_.nodes[u];
+    if (node.jump == JumpRole::Continue) return true;
+    if (!header_[follow] || in_source_order()) return false;
+    for (int k = 0; k < node.edge_count(); ++k) {
+      const WrittenJump& jump = node.edges[k].written;
+      if (target(BlockId(u), k) == follow && jump)
+        return jump.columns == 0 || has_width_of(jump.columns, {"continue"});
+    }
+    if (node.term == TermKind::Jump) return s_.is_written_continue(node);
+    return node.term_columns == 0;  // the row of a jump that was passed is not known
+  };
   for (BlockId t : tests) visit(t.index);
   for (std::size_t i = 0; i < stack.size(); ++i) {
     std::uint32_t u = stack[i];
     for (std::uint32_t t : graph_.successors(u))
-      if (t == follow && !(is_block(u) && s_.nodes[u].jump == JumpRole::Continue)) return true;
+      if (t == follow && !(is_block(u) && continues(u))) return true;
     for (std::uint32_t c : children(u)) visit(c);
   }
   return false;
