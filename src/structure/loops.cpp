@@ -80,6 +80,12 @@ void join_loop_tests(StructureGraph& s) {
   }
   if (!any_target) return;
   std::vector<std::vector<BlockId>> preds = s.predecessors(order);
+  // `if a: return`, and then a loop that ends with `if a: return`
+  const auto on_other_rows = [&](BlockId first, BlockId last) {
+    const std::int32_t row = s[first].term_line, again = s[last].term_line;
+    return s.options.layout_tells && !s.options.made_by_dynamo && row > 0 && again > 0 &&
+           row != again;
+  };
   bool any = false;
   for (std::size_t next = 0; next < order.size(); ++next) {
     const BlockId target = order[next];
@@ -100,7 +106,8 @@ void join_loop_tests(StructureGraph& s) {
         if (!s.nodes[first.index].alive) continue;
         // Each test may stand at the end of a block that does other things before.
         const std::size_t length = s.test_length(last);
-        if (length == 0 || length != s.test_length(first) || !same_tests(s, first, last, length))
+        if (length == 0 || length != s.test_length(first) || on_other_rows(first, last) ||
+            !same_tests(s, first, last, length))
           continue;
         const BlockId test = s.split_test(first, length), copy = s.split_test(last, length);
         preds.resize(s.nodes.size());
