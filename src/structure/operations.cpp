@@ -349,8 +349,11 @@ struct Maker {
     const Const* c = constant(args);
     // `f(*('a', b), k=v)`: no other dict is beside that of the keywords, and few are on the stack
     const auto has_keywords = [&](std::size_t items) {
+      const auto is_joined = [](Op op) {
+        return op == Op::DICT_MERGE || op == Op::BUILD_MAP_UNPACK;
+      };
       return mapping && items != 0 && ast[mapping].kind == ExprKind::Dict &&
-             lifted[v.operands.back()].op != Op::DICT_MERGE &&
+             !is_joined(lifted[v.operands.back()].op) &&
              items + ast[mapping].kids.size() <= kStackGuideline;
     };
     if (c && c->kind == ConstKind::Tuple) {
