@@ -20,10 +20,10 @@ from depyf.terminal import place, shown, short_path
 
 #: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
 #: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
-#: `row` is that of `depyf.advice`, `function` the place of the function that was compiled; `caller`
-#: is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for none;
-#: `gave_up`: torch stopped compiling the function; `also` are the changes that the same patch or
-#: advice makes elsewhere, the costliest first
+#: `row` is that of `depyf.advice`, `function` what torch compiled, as `overview.Node.frame`;
+#: `caller` is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for
+#: none; `gave_up`: torch stopped compiling the function; `also` are the changes that the same patch
+#: or advice makes elsewhere, the costliest first
 Change = namedtuple(
     "Change", "seconds kind file line words advice patch row function caller gave_up also"
 )
@@ -45,14 +45,20 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         document: see `depyf.summary.load`.
         most: how many.
     """
+    return sorted(_ranked(document, most)[0], key=_rank)
+
+
+def _ranked(document: Document, most: int) -> Tuple[List[Change], List[Change]]:
+    """(those worth most, the others)."""
     found = _found(document)
     while True:
-        top = _merged(found)[:most]
+        merged = _merged(found)
+        top = merged[:most]
         listed = [each for one in top for each in (one,) + one.also]
         recompiled = {one.function for one in listed if one.kind == "recompile"}
         kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
         if len(kept) == len(found):
-            return sorted(top, key=_rank)
+            return top, merged[most:]
         found = kept
 
 
@@ -62,7 +68,7 @@ def _found(document: Document) -> List[Change]:
 
     found = []
     nodes = overview.nodes_of([document])
-    gave_up = {tuple(node.place) for node in nodes if node.is_limit}
+    gave_up = {node.frame for node in nodes if node.is_limit}
     for cause in overview.causes(nodes):
         said = cause.get("reason") or cause.get("break") or cause["failure"]
         if not said["help"] or said["row"] in NO_ACTION:
@@ -75,7 +81,7 @@ def _found(document: Document) -> List[Change]:
             file, line = node.place
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
         words += _beside(cause) if cause["kind"] == "recompile" else ""
-        stopped = cause["kind"] == "recompile" and tuple(node.place) in gave_up
+        stopped = cause["kind"] == "recompile" and node.frame in gave_up
         if stopped:
             times = overview.compiled_times(nodes, node)
             words += ". " + _GAVE_UP % (times, "" if times == 1 else "s")
@@ -83,13 +89,36 @@ def _found(document: Document) -> List[Change]:
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
         advice, patch = _first_patch(said, file, line, document)
+        if said["row"] == "limit":
+            whys = [_recompiled_for(one, nodes) for one in cause["nodes"]]
+            words += "".join(dict.fromkeys(" " + told for told, _ in whys if told))
+            advice = next((helped for _, helped in whys if helped), advice)
         saved = cause["cost"] + cause.get("restarted", 0.0)
         if cause["kind"] == "recompile" and _FROM_THE_SECOND in advice:
             saved -= node.seconds  # the recompile for the second value stays
         told = (saved, cause["kind"], file, line, words, advice, patch)
-        more = {"row": said["row"], "function": tuple(node.place), "caller": caller}
+        more = {"row": said["row"], "function": node.frame, "caller": caller}
         found.append(Change(*told, gave_up=stopped, also=(), **more))
     return sorted(found, key=_rank)
+
+
+def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str]:
+    """(what made torch compile a function again and again until it gave it up, what helps); ("",
+    "") where torch did not tell.
+    """
+    of_it = [one.reasons[0] for one in nodes if one.frame == limit.frame and one.reasons]
+    met = [(one["kind"], one["name"]) for one in of_it]
+    if not met:
+        return "", ""
+    # the last of those for what is met most often: why the call that was one too many did not fit
+    most = max(met[::-1], key=met.count)
+    reason = of_it[len(met) - 1 - met[::-1].index(most)]
+    grows = reason["row"].startswith("growing list")
+    what = "`%s` grows from call to call" % reason["name"] if grows else reason["words"]
+    where = place(reason["file"], reason["line"], False) if reason["line"] else ""
+    told = "What makes it recompile: %s%s." % (what, where and ", guarded at " + where)
+    helped = reason["help"] if reason["row"] not in NO_ACTION else ()
+    return told, helped[0] if helped else ""
 
 
 #: a setting that makes a number symbolic from its second value on
@@ -142,7 +171,8 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     from depyf.report import overview
 
     rows = []
-    for number, one in enumerate(changes(document, most), 1):
+    top, others = _ranked(document, most)
+    for number, one in enumerate(sorted(top, key=_rank), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
         told = [_plain(one.words)] + _elsewhere(one, links) + ["change: " + _plain(one.advice)]
@@ -150,6 +180,11 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+    if others:
+        options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
+        given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
+        more = "and %d more" % len(others)
+        rows.append(more + (": depyf run %s" % " or ".join(given) if given else ""))
     normal = _normal(document, links)
     rows = rows or ["nothing to advise"]
     if normal:

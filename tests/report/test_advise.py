@@ -85,6 +85,17 @@ def test_many_places_of_one_change_are_counted():
     assert told[0] == "   also /a/b.py:29" and told[-1] == "   also 25 more" and len(told) == 5
 
 
+def test_what_is_not_shown_is_counted():
+    entries = [again("/a/b.py", 1 + at, 1.0, REASONS[at]) for at in range(3)]
+    entries.append(compiled("/a/b.py", 9, 9.0, breaks=[dict(ITEM, location="/a/b.py:9")]))
+    lines = advise.text(run_of(entries)).splitlines()
+    assert "and 1 more: depyf run --breaks" in lines
+    lines = advise.text(run_of(entries), most=2).splitlines()
+    assert "and 2 more: depyf run --breaks or --recompiles" in lines
+    lines = advise.text(run_of(entries), most=4).splitlines()
+    assert not [one for one in lines if one.startswith("and ")]
+
+
 def test_what_needs_no_action_takes_no_place():
     entries = [again("/a/b.py", 1, 9.0, SMALL), again("/a/b.py", 2, 8.0, "2 <= x.size()[0]")]
     entries += [again("/a/b.py", 3 + number, 1.0, one) for number, one in enumerate(REASONS)]

@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import runpy
 
 import pytest
 
@@ -423,3 +424,53 @@ def test_the_only_rest_of_a_function_is_not_said_to_be_uncalled_perhaps(tmp_path
     for name in ("__transformed_code_0_for_*note.py", "full_code_for_*note_0.py", "README.md"):
         told = " ".join(one(tmp_path, name).replace("\n#", "").split())
         assert "each call goes on with it, unless an exception" in told, name
+
+
+TWO_ON_A_LINE = """
+import torch
+
+seen = []
+
+
+@torch.compile(backend="eager")
+def f(a, va, b, vb):
+    y = (a[va] - b[vb]).mean()
+    seen.append(y)
+    return y + 1
+
+
+a, b = torch.ones(4), torch.ones(4)
+for _ in range(6):
+    f(a, a > 0, b, b > 0)
+"""
+
+
+def test_two_rests_behind_one_line_are_two_functions(tmp_path):
+    """torch counts the compiles of each by itself, and so does what depyf says."""
+    program = tmp_path / "program.py"
+    program.write_text(TWO_ON_A_LINE)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(program))
+    document = summary.load(str(tmp_path / "dump"))
+    text = summary.recompiles_text(document)
+    (told,) = re.findall(r"torch gave up on (.+) at its next compile \[(\S+)\]: (.*)", text)
+    assert told == (
+        "f, resumed after line 9 (torch's function 2)",
+        "2/2",
+        "calls that fit none of its 2 compiles run uncompiled",
+    )
+    assert "f, resumed after line 9 (torch's function 2) compiled again [2/1]" in text
+
+
+def test_the_advice_on_a_limit_names_what_made_torch_compile_again(tmp_path):
+    """The recompiles of the rest of a function have no advice of their own in that list."""
+    program = tmp_path / "program.py"
+    program.write_text(TWO_ON_A_LINE)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(program))
+    document = summary.load(str(tmp_path / "dump"))
+    first = advise.changes(document)[0]
+    assert first.row == "limit" and first.line == 9
+    assert "What makes it recompile: `seen` grows from call to call, guarded at " in first.words
+    assert first.words.endswith("program.py:10.") and "listed" not in first.advice
+    assert first.advice.startswith("A list that grows at each call is guarded by its length:")

@@ -2205,8 +2205,8 @@ with lock:
         "compiles run uncompiled.",
         [
             helps(
-                "Remove what makes it recompile (listed here as well): a higher limit only "
-                "moves the point where torch gives up.",
+                "Remove what makes it recompile (`depyf run --recompiles` lists it): a higher "
+                "limit only moves the point where torch gives up.",
                 """
 torch._dynamo.config.recompile_limit = 2
 

@@ -184,6 +184,7 @@ class Node:
         self.key = key
         self.number = 1
         self.of = 1
+        self.apart = ""  # what tells it from another function of the same title; "" where none is
         self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children: List["Node"] = []  # nodes of the resume functions that it calls
@@ -393,12 +394,24 @@ class Node:
         else:
             known = self.entry.get("qualname") or self.function.get("qualname")
             known = known or self.function.get("name") or "?"
+            told = _RESUMED_AFTER.match(known) if self.is_resume else None
+            if told:  # of a frame of which torch made no code
+                return told.group(1)
         return resumed(known)[0] or known
 
     @property
     def called(self) -> str:
         """Its title, and where it goes on if it is a resume function."""
-        return resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
+        title = resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
+        return title + self.apart
+
+    @property
+    def frame(self) -> Tuple[Any, ...]:
+        """What torch compiles by itself, and counts for its limit: one code object. The rests of a
+        function behind two breaks of one line have one title and one place.
+        """
+        number = str(self.entry.get("compile_id") or "").rpartition("/")[0]
+        return id(self.run), self.place, number or self.title
 
     @property
     def through(self) -> str:
@@ -703,6 +716,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                             node.children.append(child)
                             child.callers.append(node)
         of_run = [node for node in found if node.run is run]
+        _tell_apart(of_run)
         _note_begins(of_run)
         _connect_frames(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
@@ -712,13 +726,26 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
     return found
 
 
+def _tell_apart(nodes: Sequence[Node]) -> None:
+    """Names those rests of a function that share a title by torch's numbers of them."""
+    numbers: Dict[Tuple[Any, ...], Dict[str, List[Node]]] = {}
+    for node in nodes:
+        if node.is_resume:
+            number = str(node.entry.get("compile_id") or "").rpartition("/")[0]
+            numbers.setdefault((node.place, node.called), {}).setdefault(number, []).append(node)
+    for found in numbers.values():
+        for number, alike in found.items() if len(found) > 1 else ():
+            for node in alike if number else ():
+                node.apart = " (torch's function %s)" % number
+
+
 def _advise_limits(nodes: Sequence[Node]) -> None:
     """Where torch makes no compile any more, what helps is what would have spared those before: of
     the one that was not made nothing else is known.
     """
     before: Dict[Tuple[Any, ...], List[Node]] = {}
     for node in nodes:
-        known = before.setdefault((node.place, node.called), [])
+        known = before.setdefault(node.frame, [])
         if not node.is_limit:
             known.append(node)
             continue
@@ -942,7 +969,8 @@ _ALIKE = 3
 
 def compiled_times(nodes: Sequence[Node], function: Node) -> int:
     """How many of the nodes are compiles of the function of one of them."""
-    return sum(1 for one in nodes if one.place == function.place and not one.failure)
+    made = [one for one in nodes if one.frame == function.frame and not one.failure]
+    return len({one.entry.get("compile_id") or one.key for one in made})
 
 
 def alike(found: Sequence[Cause]) -> List[Cause]:
