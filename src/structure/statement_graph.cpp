@@ -74,21 +74,52 @@ std::vector<std::uint32_t> StatementGraph::find_entries() {
   return entries_from_outside;
 }
 
+bool StatementGraph::is_entered_again(RegionId r) {
+  if (entered_again_.empty()) entered_again_.resize(regions_);
+  std::optional<bool>& again = entered_again_[r.index];
+  if (again) return *again;
+  const BlockId start = s_.regions[r.index].entry;
+  std::vector<std::uint8_t> before(blocks_, 0);  // by block: reached without the region
+  before[start.index] = 1;
+  std::vector<BlockId> work;
+  const auto reach = [&](BlockId b) {
+    if (std::exchange(before[b.index], std::uint8_t{1}) == 0) work.push_back(b);
+  };
+  reach(entry_);
+  while (!work.empty()) {
+    const Node& node = s_.nodes[work.back().index];
+    work.pop_back();
+    for (int k = 0; k < node.edge_count(); ++k) reach(node.edges[k].to);
+    for (RegionId p = node.region; p; p = s_.regions[p.index].parent)
+      if (const StructRegion& around = s_.regions[p.index];
+          around.handler && around.kind != RegionKind::Erased && around.kind != RegionKind::Scope)
+        reach(around.handler);
+  }
+  again = false;
+  for (std::uint32_t b = 0; b < blocks_ && !*again; ++b) {
+    const Node& node = s_.nodes[b];
+    if (!node.alive || before[b] || s_.is_ancestor(r, node.region)) continue;
+    for (int k = 0; k < node.edge_count(); ++k)
+      if (node.edges[k].to == start) again = true;
+  }
+  return *again;
+}
+
 void StatementGraph::add_ways_of_blocks(const std::vector<std::uint32_t>& entries_from_outside) {
   for (std::uint32_t b = 0; b < blocks_; ++b) {
     const Node& node = s_.nodes[b];
     if (!node.alive) continue;
     for (int k = 0; k < node.edge_count(); ++k) {
       std::uint32_t t = past_empty(node.region, node.edges[k].to);
-      // Back to the start of a region that is also entered again from outside: the loop is around
-      // the `try`. Up to 3.10 the jump back stands in or outside of the region, as its target
-      // does.
+      // Back to the start of a region that is also entered from outside after it was: the loop is
+      // around the `try`. Up to 3.10 the jump back stands in or outside of the region, as its
+      // target does.
       if (t < blocks_) {
         // A way out of a `finally` or a `with` does something: it leads through a block outside.
         for (RegionId r = node.region; r && !cleans_up(s_.regions[r.index].kind);
              r = s_.regions[r.index].parent)
           if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 &&
-              !six(r))
+              !six(r) && is_entered_again(r))
             t = try_node(r);
       }
       targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;

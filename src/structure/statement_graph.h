@@ -4,6 +4,7 @@
 // Nothing is emitted here.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -68,6 +69,8 @@ class StatementGraph {
   void build_graph();
   /// The entry of each region, and how often it is entered from outside.
   std::vector<std::uint32_t> find_entries();
+  /// Does code that only the region leads to lead to its start, from outside of it?
+  bool is_entered_again(RegionId r);
   void add_ways_of_blocks(const std::vector<std::uint32_t>& entries_from_outside);
   void add_ways_of_regions();
   /// Code that begins by dropping a loop's iterator follows the loop, reached by `break`.
@@ -325,6 +328,7 @@ class StatementGraph {
   FlatMap<RegionId> finally_of_;             // by the handler's block
   /// By the header of a loop without a back edge: where `break` leads; see find_once.
   FlatMap<std::uint32_t> once_;
+  std::vector<std::optional<bool>> entered_again_;  // by region, as far as it was asked for
   // ---- up to 3.9, by offsets; empty where the order of the source is lost
   /// By block that ends in a test: the edge that leads to a written `else`, or -1; see find_elses.
   std::vector<std::int8_t> else_of_;
