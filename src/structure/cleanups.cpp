@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "structure/build.h"
+#include "structure/copies.h"
 #include "structure/steps.h"
 #include "support/error.h"
 #include "support/small_vector.h"
@@ -265,12 +266,7 @@ bool Regions::unbinds_name(RegionId r) const {
     if (!is_quiet(v)) ops.push_back(v);
   if (ops.size() != 2) return false;
   const Value &store = s_.at(ops[0]), &remove = s_.at(ops[1]);
-  auto pair = [&](Op a, Op b) {
-    return store.op == a && remove.op == b && store.arg == remove.arg;
-  };
-  if (!pair(Op::STORE_FAST, Op::DELETE_FAST) && !pair(Op::STORE_NAME, Op::DELETE_NAME) &&
-      !pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) && !pair(Op::STORE_DEREF, Op::DELETE_DEREF))
-    return false;
+  if (!deletes_stored(store, remove)) return false;
   ValueId stored = store.operands[0];
   if (!s_.is_none(stored)) return false;
   // the region starts right after the exception was stored under that name

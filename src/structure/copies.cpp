@@ -2,6 +2,13 @@
 
 namespace depyf {
 
+bool deletes_stored(const Value& store, const Value& remove) {
+  const auto pair = [&](Op a, Op b) { return store.op == a && remove.op == b; };
+  return store.arg == remove.arg &&
+         (pair(Op::STORE_FAST, Op::DELETE_FAST) || pair(Op::STORE_NAME, Op::DELETE_NAME) ||
+          pair(Op::STORE_GLOBAL, Op::DELETE_GLOBAL) || pair(Op::STORE_DEREF, Op::DELETE_DEREF));
+}
+
 /// Two blocks that leave the function with the same constant, out of the same loops.
 bool same_exit(StructureGraph& s, BlockId a, BlockId b) {
   auto quiet = [&](BlockId block) {

@@ -66,6 +66,9 @@ class CopiedRun {
   std::span<const ValueId> x_, y_;
 };
 
+/// Does the second operation delete the name that the first one stores?
+bool deletes_stored(const Value& store, const Value& remove);
+
 /// Two blocks that leave the function with the same constant, out of the same loops.
 bool same_exit(StructureGraph& s, BlockId a, BlockId b);
 

@@ -722,6 +722,65 @@ class ExitCopies {
   SmallVector<End, 16> ends_;
 };
 
+/// At the end of `except … as name` 3.13+ copies the unbinding of the name, and the jump after it,
+/// to each way there, with the place of what stands before: `finally: if not (a or b): break`. The
+/// body of the `finally` has one end in its handler, where its tests are one condition.
+bool join_unbindings(StructureGraph& s) {
+  const bool any_finally = std::ranges::any_of(s.regions, [](const StructRegion& region) {
+    return region.kind == RegionKind::Finally && !region.unbinds;
+  });
+  if (!any_finally) return false;
+  const auto target = [&](const Node& node) {
+    BlockId to = node.edges[0].to;
+    for (int steps = 0; steps < kMostHops; ++steps) {
+      const Node& next = s[to];
+      if (!next.is_plain_jump() || !next.body.empty() || !next.edges[0].args.empty()) break;
+      to = next.edges[0].to;
+    }
+    return to;
+  };
+  struct Unbinding {
+    RegionId region;
+    BlockId to;
+    Op store;
+    std::uint32_t name;
+    auto operator<=>(const Unbinding&) const = default;
+  };
+  const auto unbinds = [&](const Node& node, Unbinding& found) {
+    const bool implicit =
+        node.at_test || (node.term_columns != 0 && !is_jump_width(node.term_columns));
+    if (!node.alive || !implicit || !node.is_plain_jump() || !node.edges[0].args.empty() ||
+        !node.params.empty())
+      return false;
+    SmallVector<ValueId, 4> code;
+    for (ValueId v : node.body)
+      if (!s.is_const(v)) code.push_back(v);
+    if (code.size() != 2) return false;
+    const Value &store = s.at(code[0]), &remove = s.at(code[1]);
+    if (store.operands.size() != 1 || !s.is_none(s.resolve(store.operands[0])) ||
+        !deletes_stored(store, remove))
+      return false;
+    found = {node.region, target(node), store.op, store.arg};
+    return true;
+  };
+  bool any = false;
+  for (bool again = true; again; any |= again) {  // an inner clause's leads to the outer one's
+    again = false;
+    std::map<Unbinding, BlockId> first;
+    for (std::uint32_t i = 0; i < s.nodes.size(); ++i) {
+      Unbinding found;
+      if (!unbinds(s.nodes[i], found)) continue;
+      const auto [place, alone] = first.emplace(found, BlockId(i));
+      if (alone) continue;
+      s.nodes[i].body.clear();
+      s.nodes[i].jump_to(place->second);
+      s.nodes[i].term_line = 0;  // no `continue`
+      again = true;
+    }
+  }
+  return any;
+}
+
 /// A `return` out of a handler, or of what a `with` holds, drops the iterators of the loops in
 /// there before it leaves. Where all copies of one return come from such drops, each drop is one
 /// block.
@@ -793,6 +852,7 @@ void join_exit_copies(StructureGraph& s) {
     any |= join_returns_behind_regions(s);
   }
   any |= ExitCopies(s).join();
+  if (joins && !s.lifted.traits.source_order) any |= join_unbindings(s);
   if (joins) any |= join_drops_before_returns(s);
   if (any) s.recount();
 }

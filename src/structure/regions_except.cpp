@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/copies.h"
 #include "support/error.h"
 #include "support/small_vector.h"
 
@@ -248,11 +249,7 @@ void Regions::forget_name(BlockId b, BlockId handler) {
         next.push_back(j);
     if (next.size() < 2) return;
     const Value &unbind = s_.at(body[next[0]]), &remove = s_.at(body[next[1]]);
-    const bool deletes = (remove.op == Op::DELETE_FAST && store.op == Op::STORE_FAST) ||
-                         (remove.op == Op::DELETE_NAME && store.op == Op::STORE_NAME) ||
-                         (remove.op == Op::DELETE_GLOBAL && store.op == Op::STORE_GLOBAL) ||
-                         (remove.op == Op::DELETE_DEREF && store.op == Op::STORE_DEREF);
-    if (unbind.op != store.op || unbind.arg != store.arg || !deletes || remove.arg != store.arg ||
+    if (unbind.op != store.op || unbind.arg != store.arg || !deletes_stored(unbind, remove) ||
         !s_.is_const(s_.resolve(unbind.operands[0])))
       return;
     body.erase(body.begin() + static_cast<std::ptrdiff_t>(next[1]));
