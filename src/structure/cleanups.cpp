@@ -18,6 +18,30 @@
 
 namespace depyf {
 
+/// Does a way out of a `with` lead elsewhere than a swallowed exception does? Then it is that of a
+/// jump statement in the body, where several ways may meet.
+bool Regions::leads_elsewhere(const Node& node, RegionId r) const {
+  const StructRegion& region = s_.regions[r.index];
+  const Node& handler = s_.nodes[region.handler.index];
+  if (node.term != TermKind::Jump || node.region != region.parent ||
+      handler.term != TermKind::Branch)
+    return false;
+  const auto drops = [&](ValueId v) { return s_.is_op(v, Op::POP_TOP) || s_.is_const(v); };
+  const auto past_jumps = [&](BlockId b) {
+    for (int hops = 0; hops < kMostHops; ++hops) {
+      const Node& empty = s_.nodes[b.index];
+      if (empty.term != TermKind::Jump || !std::ranges::all_of(empty.body, drops)) break;
+      b = empty.edges[0].to;
+    }
+    return b;
+  };
+  if (!std::ranges::all_of(node.body, drops)) return false;
+  const BlockId to = past_jumps(node.edges[0].to);
+  const Node& behind = s_.nodes[to.index];
+  const bool returns = behind.term == TermKind::Return && std::ranges::all_of(behind.body, drops);
+  return !returns && to != past_jumps(handler.edges[0].to);
+}
+
 void Regions::strip_with(RegionId r) {
   StructRegion& region = s_.regions[r.index];
   std::unordered_set<std::uint32_t> gone;
@@ -41,6 +65,10 @@ void Regions::strip_with(RegionId r) {
     if (!any) return;
     std::erase_if(node.body, [&](ValueId v) { return gone.count(v.index) != 0; });
     node.behind_copy = true;
+    if (leads_elsewhere(node, r)) {
+      node.region = r;
+      if (node.pred_count > 1) node.jump = JumpRole::Break;  // or a `continue`: kept apart
+    }
   };
   if (region.async)
     for (Node& node : s_.nodes) strip(node);

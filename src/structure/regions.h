@@ -92,6 +92,7 @@ class Regions {
   // ---------------------------------------------------------------- with
   /// Takes away the calls of the exit function; what control does after them is what the program
   /// does after the statement.
+  bool leads_elsewhere(const Node& node, RegionId r) const;
   void strip_with(RegionId r);
   // ---------------------------------------------------------------- finally
   /// The rest of a block from `at` on, as a block of its own.
