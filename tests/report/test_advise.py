@@ -138,6 +138,33 @@ def test_a_recompile_at_which_torch_gave_up_comes_first_and_says_so():
     assert summary.counts(run)["recompiles"] == 1 + len(costlier)
 
 
+def test_a_number_that_fits_only_where_a_condition_holds_is_told_so():
+    """As of `for _ in range(max(lengths))`, where torch makes a constant of what is computed."""
+    made = "  # for _ in range(max(lengths)):  # a/b.py:2 in f"
+    second = again("/a/b.py", 1, 1.0, "lengths[1] == 2" + made)
+    second["guards"] = [
+        {"text": "___check_type_id(L['lengths'][1], 7), type=<class 'int'>"},
+        {"text": "max(3, L['lengths'][1]) == 3"},
+    ]
+    third = dict(again("/a/b.py", 1, 2.0, "max(3, lengths[1]) == 3" + made), compile_id="1/2")
+    third["guards"] = [second["guards"][0], {"text": "max(3, L['lengths'][1]) == 5"}]
+    (change,) = advise.changes(run_of([second]))
+    assert change.words == (
+        "`lengths[1]` was 2, is another number; from here on any number fits for which "
+        "`max(3, lengths[1]) == 3` holds"
+    )
+    assert "dynamic=True) skips" in change.advice
+    # the condition failed again: any number was none of what came
+    (change,) = advise.changes(run_of([second, third]))
+    assert change.seconds == 3.0 and change.row == "integer used as a constant"
+    assert change.advice.startswith("dynamic=True does not help")
+    # the other way round the second compile is for another of the values
+    second["reasons"] = ["0/0: lengths[1] == 5" + made]
+    (change,) = advise.changes(run_of([second]))
+    assert "is one of which `max(3, lengths[1]) == 3` holds" in change.words
+    assert change.advice.startswith("dynamic=True does not help")
+
+
 def test_a_number_that_became_one_of_another_type_is_told_as_such():
     entry = again("/a/b.py", 1, 1.0, "x == 3")
     entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'float'>"}]

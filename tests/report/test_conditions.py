@@ -14,6 +14,9 @@ from depyf.advice import conditions
         ("2 <= n and n <= 4", "n", "5", False),
         ("not (n == 1)", "n", "1", False),
         ("Ne(PythonMod(n, 2), 1)", "n", "3", False),
+        ("max(3, n, 4) == 4", "n", "2", True),
+        ("max(3, n[1]) == 3", "n[1]", "5", False),
+        ("max(m, n) == 4", "n", "4", None),
         ("n // 0 == 1", "n", "2", None),
         ("n <= x.size()[0]", "n", "2", None),  # asks for something else, too
         ("m == 2", "n", "2", None),

@@ -308,3 +308,28 @@ def test_an_order_by_numbers_of_tensors_is_known(tmp_path, line, found):
     program = tmp_path / "program.py"
     program.write_text("def f(xs):\n    %s\n    return xs\n" % line)
     assert uses.ordered_at(str(program), 2) == found
+
+
+KEPT_UNDER_A_KEY = """
+stats = {"loss": []}
+def loss(x):
+    stats["loss"].append(x.item())
+    return x
+def shown(self):
+    print(self.stats["loss"])
+    self.stats["loss"].append(1)
+def own(x):
+    kept = {"loss": []}
+    kept["loss"].append(x.item())
+    return kept
+"""
+
+
+def test_a_list_under_a_key_of_a_dict_is_a_list(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(KEPT_UNDER_A_KEY)
+    assert uses.appended_at(str(program), 4) == 4
+    assert uses.appended_at(str(program), 11) == 0
+    assert uses.container_uses(str(program), 4, "stats['loss']") == {"grows"}
+    assert uses.container_uses(str(program), 8, "self.stats['loss']") == {"shown", "grows"}
+    assert uses.container_uses(str(program), 4, "stats['when']") == set()

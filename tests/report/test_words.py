@@ -126,6 +126,12 @@ KEPT = """def resume(___stack0, ___stack1, x):
             "a value kept across a graph break was 2, is another value",
         ),
         (
+            "Cache line invalidated because ___stack0 got deallocated",
+            "an object that the compile depended on was freed: `worst`, kept across the graph "
+            "break at line 61",
+            "an object that the compile depended on was freed: a value kept across a graph break",
+        ),
+        (
             "___stack0 > 1.0",
             "a condition on a number does not hold any more: `worst > 1.0`",
             "a condition on a number does not hold any more: `___stack0 > 1.0`, where `___stack0` "

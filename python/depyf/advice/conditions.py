@@ -4,7 +4,7 @@ whether a number fulfils them. Nothing of them is run: they are read as arithmet
 
 import ast
 import re
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Pattern
 
 from depyf import compiling
 
@@ -27,7 +27,7 @@ def holds(condition: str, name: str, value: str) -> Optional[bool]:
         name: such as "n" or "s.n".
         value: a number as text.
     """
-    text, count = re.subn(r"(?<![\w.\]])%s(?![\w.\[])" % re.escape(name), "(%s)" % value, condition)
+    text, count = _named(name).subn("(%s)" % value, condition)
     if not count:
         return None
     try:
@@ -35,6 +35,17 @@ def holds(condition: str, name: str, value: str) -> Optional[bool]:
     except (ArithmeticError, IndexError, SyntaxError, TypeError, ValueError, RecursionError):
         return None
     return found if isinstance(found, bool) else None
+
+
+def asks_of(condition: str, name: str) -> bool:
+    """Whether a guard is a condition on what has a name, perhaps on other things, too."""
+    if condition.startswith("___") or not _named(name).search(condition):
+        return False
+    return bool(re.search(r"\s(==|!=|<=?|>=?)\s", condition))
+
+
+def _named(name: str) -> Pattern[str]:
+    return re.compile(r"(?<![\w.\]])%s(?![\w.\[])" % re.escape(name))
 
 
 _COMPUTE: Dict[Any, Callable[[Any, Any], Any]] = {
@@ -90,4 +101,7 @@ def _value(node: Any) -> Any:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
         if node.func.id in _CALLS and not node.keywords:
             return _CALLS[node.func.id](*map(_value, node.args))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        if node.func.id in ("max", "min") and len(node.args) > 1:
+            return (max if node.func.id == "max" else min)(map(_value, node.args))
     raise ValueError("not a number")

@@ -180,10 +180,11 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     if function is None:
         return set()
     parents = {one: node for node in ast.walk(function) for one in ast.iter_child_nodes(node)}
-    names = _named(function, name)
+    base = name.partition("[")[0]  # of `stats['loss']` the list, not the dict around it
+    names = {one + name[len(base) :] for one in _named(function, base)}
     found = set()
     for node in ast.walk(function):
-        if isinstance(node, (ast.Name, ast.Attribute)) and _path(node) in names:
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and _keyed(node) in names:
             if isinstance(node.ctx, ast.Load):
                 found.add(_use_of(node, parents))
     return found
@@ -771,7 +772,7 @@ def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """What a node adds to a container that lives longer than the function."""
     if isinstance(node, ast.Call) and _method(node) in _GROWS:
-        kept = _path(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+        kept = _path(_whole(node.func.value)) if isinstance(node.func, ast.Attribute) else ""
         function = _around(tree, node.lineno)
         own = {
             name
@@ -891,6 +892,26 @@ def _path(node: ast.AST) -> str:
         parts.append(node.attr)
         node = node.value
     return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
+
+
+def _whole(node: Any) -> Any:
+    """The container of containers that an element is of: `stats` for `stats["loss"]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def _keyed(node: Any) -> str:
+    """As `_path`, with the keys that stand in the source, as a guard writes them."""
+    keys = ""
+    while isinstance(node, ast.Subscript):
+        index = _unwrapped(node.slice)
+        if not isinstance(index, ast.Constant) or not _path(_whole(node)):
+            return ""
+        keys = "[%r]%s" % (index.value, keys)
+        node = node.value
+    path = _path(node)
+    return path + keys if path else ""
 
 
 def _assigned(statement: ast.stmt) -> Set[str]:

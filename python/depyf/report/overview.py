@@ -7,7 +7,7 @@ import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice, schema
-from depyf.advice import uses
+from depyf.advice import conditions, uses
 from depyf.model import resumed_after
 from depyf.report import words
 from depyf.schema import Document
@@ -722,6 +722,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
+        _advise_of_constants(of_run)
         _advise_limits(of_run)
     return found
 
@@ -737,6 +738,25 @@ def _tell_apart(nodes: Sequence[Node]) -> None:
         for number, alike in found.items() if len(found) > 1 else ():
             for node in alike if number else ():
                 node.apart = " (torch's function %s)" % number
+
+
+def _advise_of_constants(nodes: Sequence[Node]) -> None:
+    """Where what is computed from a number turned out to be a constant, as `max(lengths)` in a
+    range, a compile for any number spares little: what helps there helps for the number as well.
+    """
+    later: Dict[Tuple[Any, ...], List[words.Said]] = {}
+    for node in reversed(nodes):
+        known = later.setdefault(node.frame, [])
+        for reason in node.reasons:
+            computed = [
+                one
+                for one in known
+                if one["name"] != reason["name"]
+                and conditions.asks_of(one["name"] + " == ", reason["name"])
+            ]
+            if computed and reason["kind"] == "value" and reason["row"] in words.SYMBOLIC:
+                reason.update({key: computed[-1][key] for key in ("row", "help", "patches")})
+        known += [one for one in node.reasons[:1] if one["kind"] == "value" and one["help"]]
 
 
 def _advise_limits(nodes: Sequence[Node]) -> None:

@@ -668,7 +668,7 @@ def _name_kept(found: Said, source: str, line: int) -> None:
             return name or match.group()
         return "`%s`, kept across %s," % (name, at) if name else kept
 
-    words = re.sub(r"`___stack\d+`|___stack\d+\b", named, found["words"])
+    words = re.sub(r"`___stack\d+`|___stack\d+\b", named, found["words"]).rstrip(",")
     left = _KEPT.search(words)
     if left:
         words += ", where `%s` is %s" % (left.group(), kept)
@@ -882,6 +882,11 @@ def _describe(found: Said, guard: str) -> None:
         found["words"] = "`%s` %s in `%s`, %s" % told
         _advise(found, "what a set holds")
         return
+    match = _FREED.match(guard)
+    if match is not None:
+        found.update(kind="object", name=match.group("name"))
+        found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
+        return
     found["words"] = "the guard `%s` does not hold any more" % guard
 
 
@@ -1082,6 +1087,7 @@ def _constant_row(found: Said) -> str:
     return "integer of an operator"
 
 
+_FREED = re.compile(r"^Cache line invalidated because (?P<name>.+) got deallocated$")
 _APART = re.compile(r"^(?P<name>[\w.\[\]']+) != [01]$|^2 <= (?P<other>[\w.\[\]']+)$")
 
 
@@ -1126,15 +1132,20 @@ def describe_any(
     """
     name, before = found["name"], found["before"]
     known = [one for one in guards if conditions.holds(one, name, before) is False]
-    found["words"] = found["words"].replace(
-        "is another value",
-        "is one of which `%s` holds" % known[0]
-        if known
-        else "is another number; from here on any number fits",
-    )
+    asked = [one for one in guards if conditions.asks_of(one, name)]
+    asked.sort(key=lambda one: " == " not in one)
+    any_number = "is another number; from here on any number fits"
+    if asked:
+        any_number += " for which `%s` holds" % asked[0]
+    now = "is one of which `%s` holds" % known[0] if known else any_number
+    found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known or given:
         # with dynamic=True, too, the first number has a compile of its own
+        equal = _EQUAL.match(known[0]) if known else None
+        if equal is not None and not conditions.is_computed(equal.group("name")):
+            _advise(found, _constant_row(found), name=_argument(equal.group("name")))
+            return
         _advise(found, _condition_row(found, known[0] if known else ""))
         return
     if found["row"] in ("counter", "counter that decides"):
