@@ -189,7 +189,7 @@ def _key(name: Any) -> str:
 
 def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str, str]]:
     """Two names that have one object on one side, and two equal ones on the other."""
-    seen: Tuple[Dict[int, str], Dict[int, str]] = {}, {}
+    seen: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     for name in sorted(first, key=_key):
         known = [names.setdefault(id(v[name]), name) for names, v in zip(seen, (first, second))]
         if known[0] != known[1]:

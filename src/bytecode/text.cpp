@@ -432,6 +432,7 @@ std::string to_text(const InstrList& list, const Module& module, CodeId id) {
     const std::string operand = operand_text(instr, module, code);
     if (!operand.empty() || instr.target != kNoTarget) {
       pad(out, from, 20);
+      if (out.back() != ' ') out += ' ';
       out += operand;
       if (instr.target != kNoTarget) {
         if (!operand.empty()) out += ", ";

@@ -173,8 +173,7 @@ void check_options(const Options& options) {
   if (options.paths.empty() && options.modules.empty())
     throw UsageError("no input: give a .pyc file, a folder, a zip file or -m MODULE");
   if (options.verb == Verb::Compare && options.paths.size() != 2)
-    throw UsageError("compare takes two files, " + std::to_string(options.paths.size()) +
-                     " were given");
+    throw UsageError("compare takes two files; given: " + std::to_string(options.paths.size()));
   if (options.verb == Verb::Dump && options.stage.has_value() != options.after.empty())
     throw UsageError(options.stage ? "--stage and --after exclude each other"
                                    : "dump needs --stage or --after: what is to be shown");

@@ -39,7 +39,13 @@ bool Regions::leads_elsewhere(const Node& node, RegionId r) const {
   const BlockId to = past_jumps(node.edges[0].to);
   const Node& behind = s_.nodes[to.index];
   const bool returns = behind.term == TermKind::Return && std::ranges::all_of(behind.body, drops);
-  return !returns && to != past_jumps(handler.edges[0].to);
+  const BlockId swallowed = past_jumps(handler.edges[0].to);
+  const auto row = [&](BlockId b) {
+    const Node& first = s_.nodes[b.index];
+    return first.body.empty() ? first.term_line : s_.at(first.body.front()).line;
+  };
+  // copies of what follows the statement have one row
+  return !returns && to != swallowed && (row(to) != row(swallowed) || row(to) <= 0);
 }
 
 void Regions::strip_with(RegionId r) {
@@ -65,9 +71,9 @@ void Regions::strip_with(RegionId r) {
     if (!any) return;
     std::erase_if(node.body, [&](ValueId v) { return gone.count(v.index) != 0; });
     node.behind_copy = true;
-    if (leads_elsewhere(node, r)) {
+    if (node.pred_count > 1 && leads_elsewhere(node, r)) {
       node.region = r;
-      if (node.pred_count > 1) node.jump = JumpRole::Break;  // or a `continue`: kept apart
+      node.jump = JumpRole::Break;  // or a `continue`: kept apart
     }
   };
   if (region.async)

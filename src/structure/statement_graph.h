@@ -284,7 +284,7 @@ class StatementGraph {
   /// Does anything that n dominates go to `follow` by itself?
   bool subtree_reaches(std::uint32_t n, std::uint32_t follow) const;
   /// Does a handler run into `follow` by itself?
-  bool handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow) const;
+  bool handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow, bool around) const;
   ValueId with_result(const StructRegion& region) const;
   /// What a `try` or `with` statement holds, and what follows it.
   struct TryShape {

@@ -116,7 +116,7 @@ void StatementGraph::find_else(RegionId r, const Context& ctx, TryShape& shape) 
   const bool ends_told =
       in_source_order() || (s_.options.layout_tells && !s_.options.made_by_dynamo);
   if (!handlers_fall && !star && ctx.follow != kNone && (ends_told || ctx.follow != ctx.header))
-    handlers_fall = handlers_reach(shape.tests, ctx.follow);
+    handlers_fall = handlers_reach(shape.tests, ctx.follow, ctx.follow == ctx.header);
   if (!handlers_fall) return;
   shape.otherwise = *found;
   merges.erase(found);
@@ -195,17 +195,18 @@ bool StatementGraph::only_from(std::uint32_t m, RegionId r) const {
   return true;
 }
 
-bool StatementGraph::handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow) const {
+bool StatementGraph::handlers_reach(const std::vector<BlockId>& tests, std::uint32_t follow,
+                                    bool around) const {
   SmallVector<std::uint32_t, 32> stack;
   FlatMap<std::uint8_t> seen;
   const auto visit = [&](std::uint32_t u) {
     if (std::exchange(seen[u], std::uint8_t{1}) == 0) stack.push_back(u);
   };
-  // Does a `continue` lead from u to the loop's start?
+  // Is the way from u to the loop's start a `continue`?
   const auto continues = [&](std::uint32_t u) {
     const Node& node = s_.nodes[u];
     if (node.jump == JumpRole::Continue) return true;
-    if (!header_[follow] || in_source_order()) return false;
+    if (!around || in_source_order()) return false;
     for (int k = 0; k < node.edge_count(); ++k) {
       const WrittenJump& jump = node.edges[k].written;
       if (target(BlockId(u), k) == follow && jump)

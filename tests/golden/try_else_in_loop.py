@@ -78,4 +78,22 @@ def retried(item):
             return result
         finally:
             log(item)
+
+
+def loop_follows(flag, source):
+    try:
+        try:
+            flag.set()
+        except KeyError:
+            while flag.more():
+                print(1)
+        else:
+            for item in source:
+                print(item)
+    except ValueError:
+        print(2)
+    else:
+        while flag.more():
+            print(3)
+    print(4)
 # end

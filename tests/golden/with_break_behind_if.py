@@ -112,3 +112,20 @@ def in_try(items, manager):
         except E:
             k()
     h()
+
+
+def in_finally(source, manager, other):
+    try:
+        source.open()
+    except KeyError as error:
+        try:
+            print(1)
+        except ValueError:
+            print(2)
+        else:
+            return source
+        finally:
+            with manager(1), other(3) as item:
+                print(item)
+    finally:
+        print(3)

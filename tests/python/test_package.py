@@ -335,6 +335,24 @@ def test_one_binary_serves_every_python(version):
         assert answer == "decompiled\n"
 
 
+COMPILE_ALL = """
+import os, sys
+for folder, names, files in os.walk(sys.argv[1]):
+    for name in files:
+        if name.endswith(".py"):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                compile(file.read(), path, "exec", dont_inherit=True)
+print("compiled")
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_each_module_is_python_of_every_version(version):
+    package = os.path.dirname(os.path.abspath(depyf.__file__))
+    assert pythons.run(version, COMPILE_ALL, package) == "compiled\n"
+
+
 def test_the_laws_of_the_sources_hold():
     """scripts/check, where the tools that compare formats are installed."""
     pytest.importorskip("ruff")

@@ -79,8 +79,12 @@ def _hash(text: str) -> str:
 
 @functools.lru_cache(maxsize=None)
 def _template() -> Any:
-    import jinja2
-
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "the report needs Jinja2; install it with `pip install jinja2`"
+        ) from error
     try:
         # compiling the template takes longer than filling it in: Jinja2 keeps what it compiled
         cache = jinja2.FileSystemBytecodeCache()
