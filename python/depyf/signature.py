@@ -98,13 +98,13 @@ def _annotations(
     """Name -> (text or None, value)."""
     if "__wrapped__" in function.__dict__:
         return {}  # functools.wraps copied those of another function
+    as_text = has_texts_as_annotations(code)
     annotate = getattr(function, "__annotate__", None)
     if isinstance(annotate, types.FunctionType):  # from 3.14 on they are computed when asked for
-        return _returned_dict(annotate.__code__)
+        return _returned_dict(annotate.__code__, as_text)
     found = function.__annotations__
     if type(found) is not dict:
         return {}
-    as_text = has_texts_as_annotations(code)
     result = {}
     for name, value in found.items():
         text = namer.text(value)
@@ -122,8 +122,10 @@ def _is_expression(text: str) -> bool:
     return "\n" not in text and len(text) <= _MAX_LENGTH
 
 
-def _returned_dict(code: types.CodeType) -> Dict[str, Any]:
-    """The dict that the function of `code` returns, as texts."""
+def _returned_dict(code: types.CodeType, as_text: bool) -> Dict[str, Any]:
+    """The dict that the function of `code` returns, as texts; `as_text`: of annotations that are
+    texts themselves.
+    """
     from depyf import _core
 
     try:
@@ -135,6 +137,8 @@ def _returned_dict(code: types.CodeType) -> Dict[str, Any]:
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values):
                 text = ast.unparse(value)
+                if as_text and isinstance(value, ast.Constant) and type(value.value) is str:
+                    text = value.value if _is_expression(value.value) else text
                 if isinstance(key, ast.Constant) and len(text) <= _MAX_LENGTH:
                     shown[key.value] = (text, None)
     return shown

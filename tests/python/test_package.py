@@ -335,6 +335,20 @@ def test_one_binary_serves_every_python(version):
         assert answer == "decompiled\n"
 
 
+FUNCTIONS = """
+text = "from __future__ import annotations\\ndef f(a: 'Later', b=1): return a\\n"
+namespace = {}
+exec(compile(text, "m", "exec"), namespace)
+function = namespace["f"]
+print(depyf.decompile(function).splitlines()[1], depyf.compare(function, function).verdict)
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_functions_are_shown_and_compared_by_every_python(version):
+    assert pythons.run(version, FUNCTIONS) == "def f(a: 'Later', b=1): identical\n"
+
+
 COMPILE_ALL = """
 import os, sys
 for folder, names, files in os.walk(sys.argv[1]):
