@@ -259,11 +259,12 @@ def looked_after(action, watching):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_the_process_is_as_before_at_every_moment(tmp_path, backend):
     compiled = torch.compile(broken, backend=backend, dynamic=False)
-    compiled(torch.ones(2))  # torch's own imports and settings
 
     def compiles(sizes):
         for size in sizes:
             compiled(torch.ones(size))
+
+    compiles((2, 8))  # torch's own imports and settings, also those of a recompile
 
     def with_depyf():
         with depyf.prepare_debug(str(tmp_path / "dump"), log_bytecode=True) as run:
