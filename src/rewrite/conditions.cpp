@@ -28,7 +28,7 @@ class Branches {
     std::sort(elifs_.begin(), elifs_.end());
     join_tries(lists);
     r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return edit(list); });
-    join_tries(lists);
+    join_tries(lists);  // those whose `else` was restored
   }
 
  private:

@@ -26,19 +26,18 @@ bool Regions::leads_elsewhere(const Node& node, RegionId r) const {
   if (node.term != TermKind::Jump || node.region != region.parent ||
       handler.term != TermKind::Branch)
     return false;
-  const auto drops = [&](ValueId v) { return s_.is_op(v, Op::POP_TOP) || s_.is_const(v); };
   const auto past_jumps = [&](BlockId b) {
     for (int hops = 0; hops < kMostHops; ++hops) {
       const Node& empty = s_.nodes[b.index];
-      if (empty.term != TermKind::Jump || !std::ranges::all_of(empty.body, drops)) break;
+      if (empty.term != TermKind::Jump || !s_.are_quiet(empty.body)) break;
       b = empty.edges[0].to;
     }
     return b;
   };
-  if (!std::ranges::all_of(node.body, drops)) return false;
+  if (!s_.are_quiet(node.body)) return false;
   const BlockId to = past_jumps(node.edges[0].to);
   const Node& behind = s_.nodes[to.index];
-  const bool returns = behind.term == TermKind::Return && std::ranges::all_of(behind.body, drops);
+  const bool returns = behind.term == TermKind::Return && s_.are_quiet(behind.body);
   const BlockId swallowed = past_jumps(handler.edges[0].to);
   const auto row = [&](BlockId b) {
     const Node& first = s_.nodes[b.index];

@@ -246,18 +246,16 @@ bool StructureGraph::is_written_break(const Node& node) const {
 
 bool StructureGraph::is_written_continue(const Node& node) const {
   if (node.term_columns != 0) return is_written(node, "continue");
-  return !options.made_by_dynamo && options.layout_tells &&
-         (node.body.empty() || has_row_of_its_own(node));
+  return source_layout_tells() && has_row_of_its_own(node);
 }
 
 bool StructureGraph::is_written(const Node& node, std::string_view keyword) const {
-  return !options.made_by_dynamo && options.layout_tells && !node.at_test &&
-         has_width_of(node.term_columns, {keyword}) &&
-         (node.body.empty() || has_row_of_its_own(node));
+  return source_layout_tells() && !node.at_test && has_width_of(node.term_columns, {keyword}) &&
+         has_row_of_its_own(node);
 }
 
 bool StructureGraph::has_row_of_its_own(const Node& node) const {
-  if (node.body.empty()) return false;
+  if (node.body.empty()) return true;
   const Value& before = at(node.body.back());
   return before.line != node.term_line && before.line > 0;
 }
@@ -352,14 +350,16 @@ bool StructureGraph::any_edge_back() const {
   return false;
 }
 
-/// By node: does control get there from the entry, with exceptions or without?
-std::vector<std::uint8_t> StructureGraph::reached(bool with_exceptions) const {
+/// By node: does control get there, with exceptions or without?
+std::vector<std::uint8_t> StructureGraph::reached(bool with_exceptions, BlockId from,
+                                                  BlockId barrier) const {
   std::vector<std::uint8_t> reached(nodes.size(), 0);
+  if (barrier) reached[barrier.index] = 1;
   SmallVector<BlockId, 64> work;
   const auto reach = [&](BlockId to) {
     if (std::exchange(reached[to.index], 1) == 0) work.push_back(to);
   };
-  reach(entry);
+  reach(from);
   while (!work.empty()) {
     const Node& node = nodes[work.back().index];
     work.pop_back();

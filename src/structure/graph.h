@@ -216,6 +216,8 @@ class StructureGraph {
   Node& operator[](BlockId id) { return nodes[id.index]; }
   /// Not a module or a class, which no statement ends.
   bool is_function() const { return (module[lifted.code].flags & kOptimized) != 0; }
+  /// Do rows and columns tell what a person wrote?
+  bool source_layout_tells() const { return options.layout_tells && !options.made_by_dynamo; }
   /// Does Node::falls tell what was written? Up to 3.9 offsets tell more.
   bool falls_known() const { return !lifted.traits.source_order && !options.made_by_dynamo; }
   void diagnose(std::uint8_t level, std::uint32_t offset, std::string message);
@@ -348,7 +350,11 @@ class StructureGraph {
   /// Does an edge lead to a node that comes no later? Each loop has one, in whatever order its
   /// nodes are.
   bool any_edge_back() const;
-  std::vector<std::uint8_t> reached(bool with_exceptions) const;
+  std::vector<std::uint8_t> reached(bool with_exceptions) const {
+    return reached(with_exceptions, entry, BlockId());
+  }
+  /// Past no `barrier`.
+  std::vector<std::uint8_t> reached(bool with_exceptions, BlockId from, BlockId barrier) const;
   /// Only raises AssertionError, as a failed `assert` does.
   bool fails_assertion(BlockId b);
   bool is_written_break(const Node& node) const;
@@ -386,7 +392,8 @@ class StructureGraph {
 
   void forget_layout();  // see StructureOptions::layout_tells
   bool is_written(const Node& node, std::string_view keyword) const;
-  bool has_row_of_its_own(const Node& node) const;  // its jump
+  /// Has the jump of a node another row than what stands before it in the node?
+  bool has_row_of_its_own(const Node& node) const;
   ValueId end_of_forwards(ValueId v);
   std::vector<ExprId> all_operands(const Expr& whole) const;
   std::uint32_t nesting_of_tree(ExprId e);

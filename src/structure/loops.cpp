@@ -83,8 +83,7 @@ void join_loop_tests(StructureGraph& s) {
   // `if a: return`, and then a loop that ends with `if a: return`
   const auto on_other_rows = [&](BlockId first, BlockId last) {
     const std::int32_t row = s[first].term_line, again = s[last].term_line;
-    return s.options.layout_tells && !s.options.made_by_dynamo && row > 0 && again > 0 &&
-           row != again;
+    return s.source_layout_tells() && row > 0 && again > 0 && row != again;
   };
   bool any = false;
   for (std::size_t next = 0; next < order.size(); ++next) {

@@ -79,22 +79,7 @@ bool StatementGraph::is_entered_again(RegionId r) {
   std::optional<bool>& again = entered_again_[r.index];
   if (again) return *again;
   const BlockId start = s_.regions[r.index].entry;
-  std::vector<std::uint8_t> before(blocks_, 0);  // by block: reached without the region
-  before[start.index] = 1;
-  std::vector<BlockId> work;
-  const auto reach = [&](BlockId b) {
-    if (std::exchange(before[b.index], std::uint8_t{1}) == 0) work.push_back(b);
-  };
-  reach(entry_);
-  while (!work.empty()) {
-    const Node& node = s_.nodes[work.back().index];
-    work.pop_back();
-    for (int k = 0; k < node.edge_count(); ++k) reach(node.edges[k].to);
-    for (RegionId p = node.region; p; p = s_.regions[p.index].parent)
-      if (const StructRegion& around = s_.regions[p.index];
-          around.handler && around.kind != RegionKind::Erased && around.kind != RegionKind::Scope)
-        reach(around.handler);
-  }
+  const std::vector<std::uint8_t> before = s_.reached(true, entry_, start);
   again = false;
   for (std::uint32_t b = 0; b < blocks_ && !*again; ++b) {
     const Node& node = s_.nodes[b];

@@ -115,7 +115,7 @@ std::vector<std::int32_t> StatementGraph::find_last_lines() {
 }
 
 bool StatementGraph::add_breaks() {
-  if (s_.options.made_by_dynamo || !s_.options.layout_tells || in_source_order()) return false;
+  if (!s_.source_layout_tells() || in_source_order()) return false;
   const std::uint32_t n = static_cast<std::uint32_t>(header_.size());
   if (std::none_of(header_.begin(), header_.end(), [](std::uint8_t h) { return h != 0; }))
     return false;

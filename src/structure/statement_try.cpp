@@ -113,8 +113,7 @@ void StatementGraph::find_else(RegionId r, const Context& ctx, TryShape& shape) 
   const bool star = s_.regions[r.index].is_star();
   bool handlers_fall = star ? *found != resume_of(r) : merges.size() > 1;
   handlers_fall |= !phantom_.empty() && phantom_[r.index] != kNone && phantom_[r.index] != *found;
-  const bool ends_told =
-      in_source_order() || (s_.options.layout_tells && !s_.options.made_by_dynamo);
+  const bool ends_told = in_source_order() || s_.source_layout_tells();
   if (!handlers_fall && !star && ctx.follow != kNone && (ends_told || ctx.follow != ctx.header))
     handlers_fall = handlers_reach(shape.tests, ctx.follow, ctx.follow == ctx.header);
   if (!handlers_fall) return;

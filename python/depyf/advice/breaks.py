@@ -641,6 +641,8 @@ def f(x):
 result = f(torch.ones(3))
 """
 
+#: torch's reasons where a program asks for the number in a tensor
+_MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist"
 #: what comes with torch's setting for operations whose result has a shape by a tensor's values
 _ALL_SUCH = (
     "The setting is for all such operations of the program: where Python needs what one of them "
@@ -957,7 +959,7 @@ result = f(sorted(xs, key=lambda x: float(x.sum())))
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ orders by it",
         names=r"\n\? (?P<at>line \d+) orders by it",
     ),
@@ -1003,7 +1005,7 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ needs it",
         names=r"\n\? (?P<at>line \d+) needs it",
     ),
@@ -1027,7 +1029,7 @@ result = f(torch.arange(4.0), int(numpy.random.randint(2, 3)))
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n> .*\b(np|numpy)\.random\.",
     ),
     row(
@@ -1061,7 +1063,7 @@ for x in (torch.ones(3), torch.zeros(3)):
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ prints it",
         names=r"\n\? (?P<at>line \d+) prints it",
     ),
@@ -1077,7 +1079,7 @@ for x in (torch.ones(3), torch.zeros(3)):
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ indexes with it",
         names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
@@ -1102,7 +1104,7 @@ for x in (torch.ones(3), torch.zeros(3)):
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ asserts it",
         names=r"\n\? (?P<at>line \d+) asserts it",
     ),
@@ -1132,7 +1134,7 @@ for _ in range(3):
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
         where=r"\n\? line \d+ appends it",
         names=r"\n\? (?P<at>line \d+) appends it",
     ),
@@ -1200,7 +1202,7 @@ result = f(torch.ones(3))
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist",
+        reason=_MAKES_A_NUMBER,
     ),
     row(
         "counted values",
