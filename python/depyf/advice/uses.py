@@ -12,6 +12,8 @@ from depyf import compiling
 
 _MOST = 4 * 2**20  # bytes of a source file that is read
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: whether nodes tell their last line, as from Python 3.8 on
+_HAS_ENDS = "end_lineno" in ast.stmt._attributes
 
 
 def parsed(file: str) -> Optional[ast.Module]:
@@ -46,10 +48,16 @@ def _tree(source: str) -> Optional[ast.Module]:
         return None
 
 
-@lru_cache(maxsize=16)
-def _nodes(tree: ast.Module) -> Tuple[ast.AST, ...]:
-    """All nodes of a file, outer ones first; kept, as a report asks often of few files."""
+@lru_cache(maxsize=64)
+def _nodes(tree: ast.AST) -> Tuple[Any, ...]:
+    """All nodes of a file or function, outer ones first; kept, as a report asks often of few."""
     return tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=16)
+def _functions(tree: ast.Module) -> Tuple[Any, ...]:
+    """The functions of a file, outer ones first."""
+    return tuple(node for node in _nodes(tree) if isinstance(node, _SCOPES))
 
 
 def decided_at(file: str, line: int) -> int:
@@ -87,7 +95,7 @@ def ordered_at(file: str, line: int) -> int:
     """
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
-    for node in ast.walk(function) if function is not None else ():
+    for node in _nodes(function) if function is not None else ():
         if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
             if any(_path(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
                 return node.lineno
@@ -105,7 +113,7 @@ def counted_at(file: str, line: int) -> List[int]:
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
     found = []
-    for node in ast.walk(function) if function is not None else ():
+    for node in _nodes(function) if function is not None else ():
         if isinstance(node, ast.AugAssign):
             target: Any = node.target
             target = target.value if isinstance(target, ast.Subscript) else target
@@ -179,11 +187,11 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     function = _around(tree, line) if tree is not None else None
     if function is None:
         return set()
-    parents = {one: node for node in ast.walk(function) for one in ast.iter_child_nodes(node)}
+    parents = {one: node for node in _nodes(function) for one in ast.iter_child_nodes(node)}
     base = name.partition("[")[0]  # of `stats['loss']` the list, not the dict around it
     names = {one + name[len(base) :] for one in _named(function, base)}
     found = set()
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and _keyed(node) in names:
             if isinstance(node.ctx, ast.Load):
                 found.add(_use_of(node, parents))
@@ -242,7 +250,7 @@ _SPECIAL = {"len": "__len__", "bool": "__bool__", "iter": "__iter__"}
 
 def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
     """The methods of an object, by its names, that a function calls, those of operators too."""
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if isinstance(node, ast.Attribute) and _path(node.value) in names:
             yield node.attr
         elif isinstance(node, ast.Call) and any(_path(one) in names for one in node.args):
@@ -314,10 +322,10 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     names = _named(function, name) if function is not None else set()
     if function is None:
         return []
-    changed = {id(node.target) for node in ast.walk(function) if isinstance(node, ast.AugAssign)}
+    changed = {id(node.target) for node in _nodes(function) if isinstance(node, ast.AugAssign)}
     given: List[str] = []
     read = set()
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if not isinstance(node, ast.Subscript) or _path(node.value) not in names:
             continue
         index = _unwrapped(node.slice)
@@ -358,7 +366,7 @@ def is_of_each_object(file: str, name: str) -> bool:
         if isinstance(function, _SCOPES) and function.name == "__init__":
             arguments = function.args.args[1:] + function.args.kwonlyargs
             names = {one.arg for one in arguments}
-            given.update((id(node), names) for node in ast.walk(function))
+            given.update((id(node), names) for node in _nodes(function))
     stores = [
         bool(given.get(id(node), set()) & _names(value))
         for node in _nodes(tree)
@@ -407,7 +415,7 @@ def picks_number(file: str, line: int, name: str) -> bool:
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
-    for node in ast.walk(function) if function is not None else ():
+    for node in _nodes(function) if function is not None else ():
         if isinstance(node, ast.Subscript) and names & _names(node.slice):
             made = list(_made(tree, node.value))
             if made and all(_is_of_numbers(one) for one in made):
@@ -477,10 +485,10 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     A parameter that is given without its name is "".
     """
     tree = parsed(file) if file and line else None
-    own = {one.name for one in _nodes(tree) if isinstance(one, _SCOPES)} if tree else set()
+    own = {one.name for one in _functions(tree)} if tree else set()
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
-    for node in ast.walk(function) if function is not None else ():
+    for node in _nodes(function) if function is not None else ():
         if not isinstance(node, ast.Call) or not node.lineno <= line <= _last(node):
             continue
         called = _path(node.func).rpartition(".")[2] or _method(node)
@@ -512,7 +520,7 @@ def _named(function: Any, name: str) -> Set[str]:
 
 def _needed_at(file: str, line: int, name: str, needs: "_Needs") -> int:
     tree = parsed(file) if file and line else None
-    if tree is None or not hasattr(ast.parse("1").body[0], "end_lineno"):
+    if tree is None or not _HAS_ENDS:
         return 0
     function = _around(tree, line)
     names = _named(function, name) if function is not None else set()
@@ -536,7 +544,7 @@ def prints_number(file: str, line: int) -> bool:
     """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
-    for node in ast.walk(function) if function is not None else ():
+    for node in _nodes(function) if function is not None else ():
         if isinstance(node, ast.Call) and node.lineno <= line and _makes_number(node):
             if printed_at(file, node.lineno) == line:
                 return True
@@ -549,12 +557,12 @@ _Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
 
 def _used_at(file: str, line: int, needs: _Needs) -> int:
     tree = parsed(file) if file and line else None
-    if tree is None or not hasattr(ast.parse("1").body[0], "end_lineno"):
+    if tree is None or not _HAS_ENDS:
         return 0
     function = _around(tree, line)
     if function is None:
         return 0
-    for node in ast.walk(function):
+    for node in _nodes(function):
         for test in needs(tree, node):
             if test.lineno <= line <= _last(test) and _makes_number(test):
                 return int(test.lineno)
@@ -597,7 +605,7 @@ def computed_after(file: str, line: int) -> int:
     """
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
-    nodes = list(ast.walk(function)) if function is not None else []
+    nodes = _nodes(function) if function is not None else ()
     if not any(
         isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test) for one in nodes
     ):
@@ -656,8 +664,8 @@ def in_autograd_function(file: str, line: int) -> bool:
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
-    for node in _nodes(tree):
-        if isinstance(node, _SCOPES) and node.lineno <= line <= _last(node):
+    for node in _functions(tree):
+        if node.lineno <= line <= _last(node):
             if found is None or node.lineno >= found.lineno:
                 found = node
     return found
@@ -669,7 +677,7 @@ def _last(node: Any) -> int:
 
 def _statement(function: Any, line: int) -> Optional[ast.stmt]:
     """The statement without others inside that holds a line."""
-    for node in ast.walk(function):
+    for node in _nodes(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             if node.lineno <= line <= _last(node):
                 return node
@@ -776,7 +784,7 @@ def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         function = _around(tree, node.lineno)
         own = {
             name
-            for one in (ast.walk(function) if function is not None else ())
+            for one in (_nodes(function) if function is not None else ())
             if isinstance(one, (ast.Assign, ast.AnnAssign))
             for name in _assigned(one)
         }
@@ -962,9 +970,7 @@ def _decided(
 
     names = set(names)
     nodes: List[Any] = [
-        one
-        for one in ast.walk(function)
-        if getattr(one, "lineno", 0) > after and one is not function
+        one for one in _nodes(function) if getattr(one, "lineno", 0) > after and one is not function
     ]
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
         for test in needs(tree, node):
@@ -988,7 +994,7 @@ def _decided_in_call(
 ) -> int:
     """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    called = [one for one in _nodes(tree) if isinstance(one, _SCOPES) and one.name == name]
+    called = [one for one in _functions(tree) if one.name == name]
     if len(called) != 1:
         return 0
     parameters = [one.arg for one in called[0].args.args]
