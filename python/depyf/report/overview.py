@@ -10,6 +10,7 @@ from depyf import advice, schema
 from depyf.advice import conditions, uses
 from depyf.model import resumed_after
 from depyf.report import words
+from depyf.report.words.stacks import FRAME_IN
 from depyf.schema import Document
 from depyf.trace.names import resumed
 from depyf.trace.vocabulary import stack_lines
@@ -166,7 +167,6 @@ def _state_guard(entry: Document) -> str:
     return ""
 
 
-_TRACEBACK = re.compile(r'\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)$')
 _RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
 _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
 _COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
@@ -444,7 +444,7 @@ class Node:
         names = name, resumed(name)[0]  # torch tells of the rest of a function by either
         way: List[Tuple[str, int]] = []
         for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
-            match = _TRACEBACK.match(frame)
+            match = FRAME_IN.match(frame)
             if match is None:
                 continue
             way.insert(0, (match.group("file"), int(match.group("line"))))

@@ -1,0 +1,85 @@
+"""What torch did, in plain words: graph breaks, recompiles, failures; which of the user's lines
+they are from, and what helps.
+"""
+
+from depyf.report.words.beside import (
+    SYMBOLIC,
+    describe_any,
+    describe_beside,
+    describe_constant,
+    describe_kept,
+    describe_methods,
+    describe_object,
+    describe_small,
+    describe_state,
+    describe_static,
+    describe_stop,
+    describe_texts,
+    describe_type,
+    describe_value_of_type,
+    is_kept,
+    is_number,
+    of_type,
+    type_of_literal,
+)
+from depyf.report.words.breaks import Said, gives_up, of_break
+from depyf.report.words.caches import graphs_asked_for
+from depyf.report.words.failures import (
+    from_then_on,
+    given_up,
+    is_limit,
+    no_compile_of_rest,
+    of_failure,
+    of_nothing,
+    outcome,
+)
+from depyf.report.words.reasons import (
+    describe_rate,
+    describe_sizes,
+    is_handed_on,
+    of_reason,
+    place_reason,
+    short,
+)
+from depyf.report.words.stacks import in_library, split_location, users_line
+
+__all__ = [
+    "SYMBOLIC",
+    "Said",
+    "describe_any",
+    "describe_beside",
+    "describe_constant",
+    "describe_kept",
+    "describe_methods",
+    "describe_object",
+    "describe_rate",
+    "describe_sizes",
+    "describe_small",
+    "describe_state",
+    "describe_static",
+    "describe_stop",
+    "describe_texts",
+    "describe_type",
+    "describe_value_of_type",
+    "from_then_on",
+    "given_up",
+    "gives_up",
+    "graphs_asked_for",
+    "in_library",
+    "is_handed_on",
+    "is_kept",
+    "is_limit",
+    "is_number",
+    "no_compile_of_rest",
+    "of_break",
+    "of_failure",
+    "of_nothing",
+    "of_reason",
+    "of_type",
+    "outcome",
+    "place_reason",
+    "short",
+    "split_location",
+    "type_of_literal",
+    "users_line",
+]

@@ -1,0 +1,298 @@
+"""What the other compiles, and the rest of the entry, tell of a recompile's reason: another value,
+another type, a constant beside it, a switch of modes.
+"""
+
+import re
+from typing import Any, Sequence, Tuple
+
+from depyf.advice import conditions, uses
+from depyf.report.words.breaks import Said
+from depyf.report.words.reasons import (
+    DECIDES,
+    EQUAL,
+    KEPT,
+    advise,
+    argument_of,
+    condition_row,
+    decides_on,
+    is_length,
+    list_row,
+    picks_element,
+    type_row,
+    with_article,
+)
+from depyf.trace.guard_text import changed_state, state_of
+
+
+def describe_state(reason: Said, before: str, after: str) -> None:
+    """Says what of torch's state changed from the guard of the entry that was tried to that of the
+    one that was made.
+    """
+    changed = changed_state(state_of(before), state_of(after))
+    if changed:
+        reason["words"] = "; ".join(changed)
+
+
+def of_type(name: str) -> str:
+    """A value of a type, in words: `a float`, `None`."""
+    return "None" if name == "NoneType" else with_article(name)
+
+
+def describe_type(found: Said, after: str) -> None:
+    """Says what a value of another type now is: torch tells it by the guards of the new entry."""
+    found["after"] = after
+    if found["before"] == "function" and after == "NoneType":
+        advise(found, "none")
+    if found["row"] == "type":
+        advise(found, type_row(found["before"], after))
+
+
+#: how a value begins as torch prints it -> its type
+_LITERALS = (
+    (re.compile(r"^-?\d+$"), "int"),
+    (re.compile(r"^-?\d[\d.]*(e[-+]?\d+)?$|^-?(inf|nan)$"), "float"),
+    (re.compile(r"^(True|False)$"), "bool"),
+    (re.compile(r"^['\"]"), "str"),
+)
+
+
+#: rows of what torch takes as symbolic -> those of what is again a constant in the compile for the
+#: other value
+_AGAIN = {
+    "size": "size used as a constant",
+    "integer": "integer used as a constant",
+    "float": "float used as a constant",
+    "float attribute": "float attribute used as a constant",
+}
+
+
+def type_of_literal(text: str) -> str:
+    """The type of a value as torch prints it; "" where it is not known."""
+    return next((name for form, name in _LITERALS if form.match(text)), "")
+
+
+def is_number(text: str) -> bool:
+    """Whether a value as torch prints it is an integer or a float."""
+    return type_of_literal(text) in ("int", "float")
+
+
+_STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
+
+
+def describe_constant(found: Said, settings: Any = None, source: str = "") -> None:
+    """Says that the compile for another size or number is for that alone, as its guards tell.
+
+    Args:
+        found: the reason.
+        settings: those of the compile, where torch told them.
+        source: of the function, its decorators included.
+    """
+    row = _AGAIN.get(found["row"])
+    if row is None:
+        return
+    found["words"] += "; the compile for it is again for it alone"
+    if row == "integer used as a constant":
+        row = _constant_row(found)
+    elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
+        row = "float of dropout"
+    elif found["kind"] == "value" and _decides_otherwise(found):
+        row = "number condition"
+    elif row == "float attribute used as a constant" and uses.sets_in(source, found["name"]):
+        row = "float that is set"
+    names = {}
+    if row in ("float used as a constant", "float attribute used as a constant"):
+        of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
+        names["called"], parameter = of_torch
+        if parameter == "label_smoothing":
+            row = "float of label smoothing"
+        elif names["called"]:
+            row = "float of an operator"
+    advise(found, _static_row(settings, source) or row, **names)
+
+
+_ASKED = re.compile(r"^\s*(?:el)?if (?P<test>[^:]+):")
+
+
+def _decides_otherwise(found: Said) -> bool:
+    """Whether the branch that made a guard goes another way for the value that there is now."""
+    asked = _ASKED.match(found["source"])
+    if asked is None:
+        return False
+    test, name = asked.group("test"), found["name"]
+    sides = {conditions.holds(test, name, found[key]) for key in ("before", "after")}
+    return sides == {True, False}
+
+
+def describe_static(found: Said, settings: Any = None, source: str = "") -> None:
+    """Advises on a size or number that has no compile, where torch takes none as symbolic.
+
+    Args:
+        found: the reason.
+        settings: those of another compile of the function, where torch told them.
+        source: of the function, its decorators included.
+    """
+    row = _static_row(settings, source)
+    if row and found["row"] in _AGAIN:
+        advise(found, row)
+
+
+def _static_row(settings: Any, source: str) -> str:
+    """The row of why torch takes no size or number of a function as symbolic; "" where it may."""
+    if _STATIC.search(source.partition("def ")[0]):
+        return "given dynamic=False"
+    if isinstance(settings, dict) and settings.get("automatic_dynamic_shapes") is False:
+        return "not dynamic"
+    return ""
+
+
+_DROPOUT = re.compile(r"\b(\w+_)?dropout\w*\(", re.IGNORECASE)
+
+
+def _constant_row(found: Said) -> str:
+    """The row of an integer that is a constant in each compile, by what the program does with it:
+    a function, a loop, a branch, an operator.
+    """
+    at = found["file"], found["line"], found["name"]
+    if picks_element(found):
+        return "number that is picked" if uses.picks_number(*at) else "integer that picks"
+    if is_length(found):
+        return "integer used as a constant"
+    if uses.tested_at(*at) or DECIDES.match(found["source"]):
+        return "number condition"
+    return "integer of an operator"
+
+
+def describe_any(
+    found: Said,
+    breaks: Sequence[Said] = (),
+    guards: Sequence[str] = (),
+    settings: Any = None,
+) -> None:
+    """Says that the compile for another number takes any, or any of which a condition holds.
+
+    Args:
+        found: the reason.
+        breaks: those of that compile, as `of_break` has them.
+        guards: its guards.
+        settings: those of the compile, where torch told them.
+    """
+    name, before = found["name"], found["before"]
+    known = [one for one in guards if conditions.holds(one, name, before) is False]
+    asked = [one for one in guards if conditions.asks_of(one, name)]
+    asked.sort(key=lambda one: " == " not in one)
+    any_number = "is another number; from here on any number fits"
+    if asked:
+        any_number += " for which `%s` holds" % asked[0]
+    now = "is one of which `%s` holds" % known[0] if known else any_number
+    found["words"] = found["words"].replace("is another value", now)
+    given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
+    if known or given:
+        # with dynamic=True, too, the first number has a compile of its own
+        equal = EQUAL.match(known[0]) if known else None
+        if equal is not None and not conditions.is_computed(equal.group("name")):
+            advise(found, _constant_row(found), name=argument_of(equal.group("name")))
+            return
+        advise(found, condition_row(found, known[0] if known else ""))
+        return
+    if found["row"] in ("counter", "counter that decides"):
+        advise(found, "integer attribute")
+    if found["row"] in ("float", "float attribute") and decides_on(found):
+        advise(found, "float that decides")
+    if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
+        advise(found, "integer in a function")
+
+
+def describe_methods(found: Said, place: Tuple[str, int]) -> None:
+    """Advises on a list that a method of an object makes grow, by what the methods do with it that
+    the compiled function calls.
+
+    Args:
+        found: the reason.
+        place: (file, line) of the compiled function.
+    """
+    row = list_row(uses.owner_uses(place, (found["file"], found["line"]), found["name"]))
+    if row:
+        advise(found, row)
+
+
+def describe_object(found: Said) -> None:
+    """Advises on a flag, a text or another value that each object of a class is made with."""
+    if uses.is_of_each_object(found["file"], found["name"]):
+        advise(found, "value of each object")
+
+
+def is_kept(found: Said) -> bool:
+    """Whether a reason is about a value that a graph break handed on: one on the stack, or a local
+    that is no parameter of the function.
+    """
+    name, parameters = found["name"], found["parameters"]
+    kept = name.isidentifier() and parameters is not None and name not in parameters
+    return kept or bool(KEPT.search(found["failed"]))
+
+
+def describe_kept(found: Said, line: int) -> None:
+    """Says what spares the recompile because of a value that a graph break handed on.
+
+    Args:
+        found: the reason.
+        line: of the break.
+    """
+    advise(found, "kept value", at="line %d" % line)
+
+
+def describe_texts(found: Said) -> None:
+    """Says of a list of another length that it is one of texts, which no tensor holds."""
+    advise(found, "texts in a list")
+
+
+def describe_small(found: Said, name: str, index: int, before: str) -> None:
+    """Says that another size was 0 or 1, too, which torch compiles apart whatever is dynamic."""
+    found["words"] += "; `%s.size(%d)`, which was %s, is another, too" % (name, index, before)
+    advise(found, "size 0 or 1", name=argument_of(name), variable="", index=str(index))
+
+
+#: rows of numbers and sizes for which advice makes them symbolic
+SYMBOLIC = (
+    "size",
+    "integer",
+    "integer attribute",
+    "float",
+    "float attribute",
+    "float that decides",
+)
+
+
+def describe_beside(found: Said, other: Said) -> None:
+    """Says that another value, too, is a constant in both compiles: what makes the one symbolic
+    spares none.
+    """
+    form = "; `%s`, which was %s, is %s, too"
+    if other["kind"] == "container":
+        form = "; `%s`, which had %s elements, has %s, too"
+    found["words"] += form % (other["name"], other["before"] or "no", other["after"])
+    found.update({key: other[key] for key in ("row", "help", "patches")})
+
+
+def describe_stop(found: Said) -> None:
+    """Says that the compile for any number has a graph break, which one for a number alone has not:
+    made symbolic from the start, it would break at once.
+    """
+    found["words"] += "; what is compiled for any number has a graph break"
+    found.update(row="", help=[], patches=[])
+
+
+def describe_value_of_type(found: Said, after: str) -> None:
+    """Says that what was one value is of another type now; nothing where it is of the same, or
+    where one of them is not known.
+    """
+    before = type_of_literal(found["before"])
+    if not before or not after or before == after:
+        return
+    found["words"] = "`%s` was %s, %s, is %s" % (
+        found["name"],
+        found["before"],
+        with_article(before),
+        with_article(after),
+    )
+    found["after"] = after
+    advise(found, type_row(before, after))

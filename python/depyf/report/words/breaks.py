@@ -1,0 +1,277 @@
+"""Graph breaks in plain words: what happened, on which line of the user's, and what helps.
+
+torch's own texts stay beside these words, complete; where a reason is not known here, torch's
+explanation is what is said. The words and the advice are rows of `depyf.advice.breaks`.
+"""
+
+import os
+import re
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+from depyf import advice
+from depyf.advice import breaks as break_rows
+from depyf.advice import uses
+from depyf.report.words.stacks import (
+    FRAME_IN,
+    Line,
+    call_of,
+    in_library,
+    in_others_library,
+    last_code,
+    places_of,
+    split_location,
+    way_to,
+)
+from depyf.schema import Document
+
+#: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
+Said = Dict[str, Any]
+
+
+_LOOP = re.compile(r"graph break in (a for/while )?loop", re.IGNORECASE)
+_GIVEN_UP = re.compile(
+    r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
+)
+#: how a patch begins that changes no line but adds a setting
+_SETS = "torch._dynamo.config."
+#: a resume function that torch gives up, and no function as a whole
+OF_REST = re.compile(r"(^\s*File .*, in |frame skipped: )torch_dynamo_resume_in_", re.MULTILINE)
+_REPORT_HINT = re.compile(
+    r"report an issue|file an issue|fundamental - it is unlikely", re.IGNORECASE
+)
+#: torch's names for that a tensor is turned into a Python number
+_NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
+#: what a program does with such a number, where that decides what helps
+_USES = (
+    (uses.ordered_at, "orders by"),
+    (uses.decided_at, "needs"),
+    (uses.printed_at, "prints"),
+    (uses.indexed_at, "indexes with"),
+    (uses.asserted_at, "asserts"),
+    (uses.appended_at, "appends"),
+)
+_SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
+_PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
+#: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
+_OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
+_GB = re.compile(r"gb(\d{4})\.html")
+
+
+def of_break(found: Document) -> Said:
+    """What a graph break says to its reader.
+
+    Args:
+        found: a graph break as in docs/run_schema.md.
+    Returns:
+        A dict: `what` (torch's name for it), `code` (its number), `row` (that of `depyf.advice`, ""
+        where there is none), `why`,
+        `then` (what it leads to where that is more than a cut), `help` (advice that is tested),
+        `hints` (torch's own, word for word), `file`, `line`, `source`, `caller` (the reader's own
+        line that led into a library or another file: file, line, code), `via` (all lines of the
+        reader's on the way there), `url`, `raw`.
+    """
+    raw = found.get("text") or found.get("reason") or "unknown"
+    found = _in_later_words(found)
+    reason = found.get("reason") or "unknown"
+    location = found.get("location") or ""
+    stack = [str(text) for text in found.get("user_stack") or ()]
+    source = last_code(stack)
+    said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
+    filename, line = split_location(location)
+    if _NUMBER.search(reason):
+        for at, what in _USES:
+            used = at(filename, line)
+            if used:
+                said += "\n? line %d %s it" % (used, what)
+                break
+    elif _SIZED.search(reason):
+        used = uses.sized_at(filename, line)
+        said += "\n? line %d asks for its size" % used if used else ""
+        counted = uses.counted_at(filename, line) if used else []
+        said += "\n? %s counts" % ", ".join("line %d" % one for one in counted) if counted else ""
+    elif _PRINTS.search(said) and uses.prints_number(filename, line):
+        said += "\n? prints a number"
+    if _OF_NUMBER.search(raw):
+        said += "\n? decided by a number"
+    number = _GB.search(found.get("url") or "")
+    code = "GB" + number.group(1) if number else ""
+    hints = "\n".join(map(str, found.get("hints") or ()))
+    row, names = advice.find(break_rows.ROWS, code, reason, said, hints)
+    names = _as_called(names, stack)
+    caller, via = way_to(filename, line, stack)
+    explanation = (found.get("explanation") or "").strip()
+    why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
+    # where the loop itself is the problem, its body is not
+    looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
+    if looped and _is_body_called(filename, line, stack):
+        looped = ()
+    given = advice_of(row, names) + [(one.text, "") for one in looped]
+    if row and row.key in break_rows.OF_NONE:
+        asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
+        if not uses.asks_for_none(filename, asked):
+            given[:2] = given[1::-1]
+    if row and in_others_library(filename, stack):
+        given = _followable(row, given, caller)
+    help = [text for text, _ in given]
+    if help and help[0].startswith("Or "):  # it stands alone
+        help[0] = help[0][3].upper() + help[0][4:]
+    return {
+        "what": reason.rstrip(": "),
+        "code": code,
+        "row": row.key if row else "",
+        "why": why or explanation.split("\n")[0] or reason,
+        "explanation": explanation if why else "",
+        "then": then_of("\n".join([raw, *stack]), _is_called_from(raw, stack)),
+        "help": help,
+        "patches": [patch for _, patch in given],
+        # a hint against what is done on purpose would mislead, as would one that does not help
+        "hints": []
+        if row and row.key in advice.WITHOUT_HINTS
+        else _hints(found.get("hints") or ()),
+        "file": filename,
+        "line": line,
+        "source": source,
+        "caller": caller,
+        "via": via,
+        "url": found.get("url") or "",
+        "raw": raw,
+    }
+
+
+def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
+    """Whether what a loop does is a call already, or the innermost loop around a break is a
+    library's: nobody can make a function of its body, and torch compiles what it calls.
+    """
+    for file, at in [(filename, line)] + places_of(stack)[::-1]:
+        if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
+            return in_library(file) or uses.calls_alone(file, at)
+    return False
+
+
+#: graph breaks in the words of torch up to 2.6 -> their name and explanation in later ones
+_LATER_WORDS = (
+    (
+        re.compile(r"^builtin: (?P<name>[\w.]+) \["),
+        "Failed to trace builtin operator",
+        "Dynamo does not know how to trace builtin operator `{name}`.",
+    ),
+    (
+        re.compile(
+            r"^Graph break due to unsupported (Python )?builtin (None\.)?(?P<name>\w+(\.\w+)*)"
+        ),
+        "Attempted to call function marked as skipped",
+        "Dynamo does not know how to trace the builtin `{name}`.",
+    ),
+    (
+        re.compile(r"^'?skip function (?P<name>graph_break) in file "),
+        "Call to `torch._dynamo.graph_break()`",
+        "The program calls `{name}`.",
+    ),
+    (
+        re.compile(r"^'?skip function (?P<name>[\w.<>]+) in file (?P<file>[^']*)"),
+        "Attempted to call function marked as skipped",
+        "Dynamo does not trace the function `{name}` in file `{file}`.",
+    ),
+    (
+        re.compile(
+            r"^call torch\._dynamo\.disable\(\) wrapped function <function (?P<name>\S+) at "
+        ),
+        "Skip calling `torch.compiler.disable()`d function",
+        "Dynamo does not trace the function `{name}`.",
+    ),
+)
+
+
+def _in_later_words(found: Document) -> Document:
+    """A graph break with the name and explanation that later versions of torch give it."""
+    if found.get("explanation") or found.get("url"):
+        return found
+    for form, reason, explanation in _LATER_WORDS:
+        match = form.match(found.get("reason") or "")
+        if match is not None:
+            return dict(found, reason=reason, explanation=explanation.format(**match.groupdict()))
+    return found
+
+
+def _as_called(names: Dict[str, str], stack: Sequence[str]) -> Dict[str, str]:
+    """The names of a break with `called`, the function as the program's line calls it, and its last
+    part, `method`; `name` is the same where torch names something inside of Python's own library.
+    """
+    name = names.get("name", "")
+    called, inside = call_of(stack, name.rpartition(".")[2])
+    if not called:
+        return dict(names, called=name) if name else names
+    names = dict(names, called=called, method=called.rpartition(".")[2])
+    if name and (inside or name.rpartition(".")[2] == names["method"]):
+        names["name"] = called
+    return names
+
+
+#: what stands in words for a name that is not known
+_UNNAMED = {"called": "a function"}
+
+
+def advice_of(row: Optional[advice.Row], names: Mapping[str, str]) -> List[Tuple[str, str]]:
+    """(text, patch) of each piece of advice of a row for which all names are known."""
+    found = []
+    for one in row.help if row else ():
+        text = advice.filled(one.text, names)
+        if text is not None:
+            found.append((text, advice.filled(one.patch, names) or ""))
+    return found
+
+
+def _followable(
+    row: advice.Row, given: List[Tuple[str, str]], caller: "Line"
+) -> List[Tuple[str, str]]:
+    """The advice that can be followed where the line is not the reader's: settings, and what to do
+    at their own line that led there.
+    """
+    if row.key in break_rows.AROUND:
+        return given
+    kept = [one for one in given if one[1].startswith(_SETS)]
+    names = {"caller": "%s:%d" % (os.path.basename(caller[0]), caller[1])} if caller[1] else {}
+    return kept + advice_of(break_rows.LIBRARY, names)
+
+
+def _hints(hints: Iterable[str]) -> List[str]:
+    """torch's hints, each once.
+
+    That something be reported to torch only where it says nothing else.
+    """
+    kept = list(dict.fromkeys(hints))
+    return [one for one in kept if not _REPORT_HINT.search(one)] or kept
+
+
+def gives_up(is_rest: bool) -> str:
+    """What becomes of a function, or of its rest after a break, in which torch cannot cut a graph,
+    as the end of a sentence.
+    """
+    return (
+        "torch gives the %s function up: it runs as plain Python, and only functions that it calls "
+        "are compiled, torch's own (such as the modules of torch.nn) not."
+    ) % ("rest of the" if is_rest else "whole")
+
+
+#: the function that torch gives up at a break, and that of a frame
+_SKIPPED = re.compile(r"frame skipped: (?P<name>\S+) \(")
+
+
+def _is_called_from(raw: str, stack: Sequence[str]) -> bool:
+    """Whether a break is not in the function that torch gives up, but in one that it calls."""
+    given_up = _SKIPPED.search(raw)
+    frames = [one for one in map(FRAME_IN.match, stack) if one is not None]
+    if given_up is None or not frames:
+        return False
+    return given_up.group("name") != frames[-1].group("name")
+
+
+def then_of(raw: str, called: bool = False) -> str:
+    """What a break leads to where that is more than a cut; `called`: it stands in a function that
+    the compiled one calls, so that the loop is that of the call.
+    """
+    gone = gives_up(bool(OF_REST.search(raw)))
+    if _LOOP.search(raw):
+        where = "is called from" if called else "stands"
+        return "It %s inside a loop, where torch cannot cut a graph, so %s" % (where, gone)
+    return gone[0].upper() + gone[1:] if _GIVEN_UP.search(raw) else ""

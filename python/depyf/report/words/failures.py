@@ -1,0 +1,230 @@
+"""Compiles that failed or made no code, and functions that torch gives up, in plain words."""
+
+import re
+from typing import Any, Dict, Mapping, Optional, Sequence
+
+from depyf.advice import breaks as break_rows
+from depyf.advice import uses
+from depyf.report.words.breaks import OF_REST, Said, gives_up, of_break, then_of
+from depyf.report.words.stacks import in_library, last_code, places_of, way_to
+from depyf.schema import Document
+
+_LIMIT = re.compile(r"recompile[_ ]limit|cache_size_limit", re.IGNORECASE)
+_BACKEND = re.compile(r"^BackendCompilerFailed: backend='(.*?)' raised:\n(.*)")
+
+
+def is_limit(failure: object) -> bool:
+    """Whether a failure is that torch had compiled the function too often."""
+    return isinstance(failure, str) and bool(_LIMIT.search(failure.split("\n", 1)[0]))
+
+
+def given_up(entry: Document) -> Dict[str, str]:
+    """What a compile that made no code means for later calls of its function, as the field
+    `given_up` of a function has it: {} where torch compiles it again, or where nothing is known.
+    """
+    failure = str(entry.get("failure") or "")
+    metrics = entry.get("metrics") or {}
+    texts = [str(one.get("text")) for one in entry.get("breaks") or ()]
+    why = "nothing to compile" if metrics else ""
+    why = "not compiled" if why and any(map(then_of, texts)) else why
+    if is_limit(failure):
+        why = "recompile limit"
+    elif failure:
+        said = failure.partition(": ")[2].split("\n", 1)[0]
+        broke = said and any(said in text for text in texts)
+        raised = not broke and of_failure(failure, (), metrics)["raised"]
+        why = "" if raised else "not compiled"
+    return {"compile_id": str(entry.get("compile_id")), "why": why} if why else {}
+
+
+#: of a resume function that other code calls and that has no compile: torch lets a call run as it
+#: is, and tells nobody, where it finds no tensor in it
+NO_COMPILE_OF_REST = (
+    "torch made no compile of it while depyf looked: it was not called, or it had nothing to "
+    "compile and ran as plain Python."
+)
+_NO_COMPILE_OF_ONLY_REST = (
+    "torch made no compile of it while depyf looked: each call goes on with it, unless an "
+    "exception ends the call before, so it had nothing to compile and ran as plain Python."
+)
+
+
+def no_compile_of_rest(rests: int) -> str:
+    """What is said of a resume function that has no compile.
+
+    Args:
+        rests: how many resume functions the code calls that calls it: of several, those behind an
+            `if` need not be called.
+    """
+    return _NO_COMPILE_OF_ONLY_REST if rests == 1 else NO_COMPILE_OF_REST
+
+
+#: of what uncompiled calls of a function at its limit call
+_OWN_COMPILES = "torch compiles only functions with a torch.compile of their own."
+
+
+def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
+    """What the calls of a function come to that torch compiles no more, as a sentence about it.
+
+    Args:
+        given_up: the field of the function.
+        compiles: how many made code before.
+    """
+    at = "compile %s" % given_up["compile_id"]
+    if given_up["why"] == "recompile limit":
+        return (
+            "torch compiles it no more (%s reached the recompile limit): calls that fit none of "
+            "its compiles run as plain Python, and of what they call %s" % (at, _OWN_COMPILES)
+        )
+    why = "%s failed" % at
+    if given_up["why"] == "nothing to compile":
+        why = "%s found nothing to compile" % at
+    return "torch gave it up (%s): it runs as plain Python%s." % (
+        why,
+        " from then on, and none of the compiles before is tried" if compiles else "",
+    )
+
+
+#: where the stack of a compile says that torch.compile itself calls the function
+_COMPILED_HERE = re.compile(r"[/\\]torch[/\\](_dynamo|nn[/\\]modules)[/\\]")
+
+
+def of_nothing(entry: Document) -> Optional[Said]:
+    """What a compile says to its reader that found nothing to compile in a function that the
+    program compiles, or in one side of a branch in the rest of a function after a break; None for
+    other compiles, and for what a compiled function only calls.
+    """
+    stack = entry.get("user_stack") or ()
+    if entry.get("name") or len(stack) < 2:
+        return None
+    if given_up(entry).get("why") != "nothing to compile":
+        return None
+    if entry.get("resumes"):
+        return _of_a_side(str(list(stack)[-1]))
+    callers = [file for file, _ in places_of(stack[-2:])]
+    if len(callers) < 2 or not _COMPILED_HERE.search(callers[0]) or in_library(callers[1]):
+        return None
+    text = "nothing to compile"
+    return dict(of_break({"reason": text, "text": text}), raised=False)
+
+
+def _of_a_side(frame: str) -> Optional[Said]:
+    """As `of_nothing`, of the rest of a function that begins in the test of a branch."""
+    file, line = (places_of([frame]) or [("", 0)])[0]
+    other = 0 if in_library(file) else uses.computed_after(file, line)
+    if not other:
+        return None
+    text = "nothing to compile, and line %d is never compiled" % other
+    said = {"reason": text, "text": text, "location": "%s:%d" % (file, line)}
+    return dict(of_break(said), raised=False)
+
+
+#: exceptions after which torch runs the function as plain Python, whatever is set
+_SOFT = re.compile(r"^(Unsupported|UserError|SkipFrame|\w*Restart\w*|RecompileLimitExceeded)\b")
+_INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
+#: where Inductor's text of an operation that it could not lower names it, and the lines it is from
+_TARGET = re.compile(r"^\s*target: (\S+)", re.MULTILINE)
+_FOUND_FROM = re.compile(r"^\s*Found from : *$", re.MULTILINE)
+
+
+def of_failure(
+    text: str,
+    breaks: Sequence[Said] = (),
+    metrics: Optional[Mapping[str, Any]] = None,
+    operation: str = "",
+    stack: Sequence[str] = (),
+) -> Said:
+    """A compile that failed.
+
+    Args:
+        text: torch's text of the failure.
+        breaks: what `of_break` says of the graph break at which torch gave up, if it was one.
+        metrics: torch's of that compile.
+        operation: of a graph, at which the exception was raised, where that is known.
+        stack: the lines that it is from, as a traceback has them.
+    Returns:
+        The same as `of_break`, and `raised`: whether the exception went to the program, as far as
+        torch tells.
+    """
+    if breaks:
+        gone = gives_up(bool(OF_REST.search(breaks[-1]["raw"])))
+        then = breaks[-1]["then"] or gone[0].upper() + gone[1:]
+        return dict(breaks[-1], then=then, raised=False)
+    target = _TARGET.search(text)
+    told = _FOUND_FROM.split(text)
+    found = _words_of_failure(text, operation or (target.group(1) if target else ""))
+    _place_failure(found, list(stack) or (told[-1].splitlines() if len(told) > 1 else []))
+    fullgraph = "to the program" in found["then"]
+    suppressed = (metrics or {}).get("config_suppress_errors")
+    hard = suppressed is False and not _SOFT.match(text) and found["row"] != "limit"
+    found["raised"] = text.startswith(_INTERRUPTS) or fullgraph or hard
+    if hard and not found["then"]:
+        found["then"] = "torch raised the exception to the program, and it ended the call."
+    if found["row"] == "limit" and not found["raised"] and not found["then"]:
+        found["then"] = "Of what those calls call, " + _OWN_COMPILES
+    return found
+
+
+def outcome(failure: Said) -> str:
+    """What a failed compile came to, for a label: the function ran as plain Python, or not at
+    all.
+    """
+    return "exception ended the call" if failure["raised"] else "not compiled"
+
+
+def _place_failure(found: Said, stack: Sequence[str]) -> None:
+    """Names the line that the operation at which a compile failed is from.
+
+    It is told to no row of the advice, which is for lines at which a graph breaks.
+    """
+    places = places_of(stack)
+    if not places:
+        return
+    filename, line = places[-1]
+    caller, via = way_to(filename, line, list(stack))
+    source = last_code(stack)
+    found.update(file=filename, line=line, source=source, caller=caller, via=via)
+
+
+def _words_of_failure(text: str, operation: str) -> Said:
+    lines = text.splitlines()
+    if text.startswith(_INTERRUPTS):
+        found = of_break({"reason": lines[0].partition(":")[0], "text": text})
+        found["why"] = "The compile was interrupted; torch did not fail."
+        return found
+    for row in break_rows.MISSING_TOOLS:
+        lacks = row.reason.search(text) if row.reason is not None else None
+        if lacks:
+            return of_break({"reason": lacks.group(), "text": text})
+    backend = _BACKEND.match(text)
+    if backend:
+        name, raised = backend.groups()
+        found = of_break({"reason": "BackendCompilerFailed", "text": text})
+        at = " at the operation `%s`" % operation if operation else ""
+        found["why"] = "The backend `%s` raised `%s`%s." % (name, raised, at)
+        return found
+    said = {
+        "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
+        "explanation": next(
+            (line.partition("Explanation:")[2].strip() for line in lines if "Explanation:" in line),
+            "",
+        ),
+        "hints": [
+            line.partition("Hint:")[2].strip() for line in lines if line.strip().startswith("Hint:")
+        ],
+        "text": text,
+        "url": (re.findall(r"https?://\S+gb\d{4}\.html", text) or [""])[0],
+    }
+    found = of_break(said)
+    if found["why"] == said["reason"]:
+        what = "`%s`" % operation if operation else "this"
+        found["why"] = "torch could not compile %s: `%s`." % (
+            what,
+            lines[0] if lines else "unknown",
+        )
+    elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
+        found["then"] = (
+            "torch raised this to the program instead of cutting the graph, as it does with "
+            "fullgraph=True."
+        )
+    return found

@@ -1,0 +1,698 @@
+"""Recompiles in plain words: which guard of an entry failed, which line made it, and what helps.
+
+The words and the advice are rows of `depyf.advice.recompiles`.
+"""
+
+import os
+import re
+from typing import Any, Iterable, Match, Optional, Sequence, Set, Tuple
+
+from depyf.advice import conditions, uses
+from depyf.advice import recompiles as guard_rows
+from depyf.report.words.breaks import Said, advice_of
+from depyf.report.words.stacks import FRAME, in_library, users_line
+from depyf.trace.guard_text import part_in_words
+
+_TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
+_TENSOR = re.compile(
+    r"^tensor '(?P<name>.*?)' (?P<what>size|stride|rank|dtype|dispatch key set|requires_grad"
+    r"|device)(?: index)? mismatch"
+    r"(?: at index (?P<index>\d+))?\.\s*expected (?P<before>.*?)(?:, actual (?P<after>.*))?$",
+    re.DOTALL | re.IGNORECASE,
+)
+_DEVICE = re.compile(
+    r"^tensor '(?P<name>.*?)"
+    r"' Tensor device index mismatch\. Expected device index to be (?P<before>.*?)"
+    r", but got (?P<after>.*)$"
+)
+_TYPE = re.compile(
+    r"^expected type of '(?P<name>.*?)' to be (?:a tensor type|<class 'torch\.Tensor'>), ?'? ?"
+    r"but found (?P<after>.*)$"
+)
+_STATE = re.compile(r"^GLOBAL_STATE changed: (?P<what>.*)$", re.DOTALL)
+_KEY = re.compile(r"^KeyError on (?P<name>.*)$", re.DOTALL)
+_TYPE_ID = re.compile(
+    r"^___check_type_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<before>.*?)'>)?", re.DOTALL
+)
+_OBJ_ID = re.compile(
+    r"^___check_obj_id\((?P<name>.*), \d+\)(?:, type=<class '(?P<type>.*?)'>)?", re.DOTALL
+)
+EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
+#: how torch tells that what was a function is none
+_NO_FUNCTION = re.compile(r"^CodeGuardAccessor: Not a function on (?P<name>.+)\.__code__$")
+_HASATTR = re.compile(r"^(?P<not>not )?hasattr\((?P<name>.*), (?P<key>'\w+')\)$", re.DOTALL)
+#: how torch tells that a dict has another number of keys than that
+_IN_SET = re.compile(
+    r"^(?P<not>not )?(?:frozen)?set\.__contains__\((?P<name>[^(),]+), (?P<item>.+)\)$", re.DOTALL
+)
+_KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
+_CONTAINS = re.compile(
+    r"^(?P<not>not )?___dict_contains\((?P<key>'[^']*'|-?\d+), (?P<name>[^()]+)\)$"
+)
+_LENGTH = re.compile(
+    r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
+)
+#: how torch's optimizers ask whether a parameter has its state yet
+_OPTIMIZER_STATE = re.compile(
+    r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
+)
+_RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
+_OF_SHAPE = re.compile(r"\.(size|stride|storage_offset)\(\)")
+_PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
+_STACK_PLACE = re.compile(
+    r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
+)
+
+
+def short(text: str) -> str:
+    """A guard's text with `x` for `L['x']`, as torch itself writes reasons from 2.7 on."""
+    return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
+
+
+#: what torch calls a value that stood on the stack at a graph break
+KEPT = re.compile(r"___stack\d+\b")
+
+
+def of_reason(
+    text: str, source: str = "", line: int = 0, parameters: Optional[Sequence[str]] = None
+) -> Said:
+    """What one reason of a recompile says: why one of the entries that were there did not fit.
+
+    Args:
+        text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0.
+            expected 2, actual 3".
+        source, line: of a resume function: its decompiled source, and the line of its break.
+        parameters: of a resume function: those of the function that it continues. What else it is
+            given are locals of that function, for which no caller can do anything.
+    Returns:
+        A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
+        `after`, `help`, `file`, `line`, `source`: of the line that made the guard (see
+        `place_reason`), `caller` as of a break, `raw`, `parameters`.
+    """
+    match = _TRIED.match(text)
+    tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
+    # torch's comment: the line of code, then its place
+    comment = rest.find("#") + 1
+    place = _PLACE.search(rest, comment) if comment else None
+    code = rest[comment : place.start()] if place else ""
+    stack = None
+    for stack in _STACK_PLACE.finditer(rest):
+        pass
+    seen = stack or place
+    guard = rest.split("\n", 1)[0]
+    guard = short(re.split(r"(?<!\s)\s{2,}# ", guard, maxsplit=1)[0].strip())
+    found: Said = {
+        "tried": tried,
+        "failed": guard,
+        "kind": "guard",
+        "name": "",
+        "words": "",
+        "before": "",
+        "after": "",
+        "row": "",
+        "help": [],
+        "patches": [],
+        "file": stack.group("file") if stack else place.group("file") if place else "",
+        "line": int(seen.group("line")) if seen else 0,
+        "source": (stack.group("code") if stack else code).strip(),
+        "caller": ("", 0, ""),
+        "raw": text,
+        "parameters": parameters,
+    }
+    _describe(found, guard)
+    if found["row"] in _OF_CACHE and not _is_argument(found["name"]):
+        if _CACHE.search(found["name"]):
+            advise(found, "cache state")
+    if KEPT.search(guard):
+        _name_kept(found, source, line)
+    return found
+
+
+def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
+    """Names the line that made a condition on a shape, and completes the name of its file, whose
+    beginning torch leaves out.
+
+    Args:
+        found: what `of_reason` says.
+        stacks: of the lines that made guards of the entry that was tried, outermost frame first.
+    """
+    if not found["line"]:
+        return
+    for stack in stacks:
+        paths = [
+            frame.group("path")
+            for frame in (FRAME.match(str(text)) for text in stack)
+            if frame is not None
+            and int(frame.group("number") or 0) == found["line"]
+            and str(frame.group("path")).endswith(found["file"])
+        ]
+        if paths:
+            found["file"] = str(paths[-1])
+            if found["row"] == "counter":
+                advise(found, "counter")  # what the program does with it can be read now
+            elif found["row"] in _LENGTHS:
+                advise(found, _length_row(found))
+            if in_library(found["file"]):
+                found["caller"] = users_line(stack)
+            break
+    describe_rate(found, found["caller"][0])
+    if found["kind"] == "shape condition" and found["source"]:
+        # torch tells of a size of 0 or 1 at its first use, which need not decide anything
+        how = "; the size is first used" if found["row"] == "size from 2" else ", decided"
+        made = os.path.basename(found["file"]), found["line"], found["source"]
+        found["words"] += how + " at %s:%d: `%s`" % made
+        if found["caller"][1]:
+            file, line, code = found["caller"]
+            found["words"] += ", called from your line %s:%d: `%s`" % (
+                os.path.basename(file),
+                line,
+                code.strip(),
+            )
+
+
+def describe_rate(found: Said, caller: str) -> None:
+    """Says where the program writes the learning rate itself: a tensor that the optimizer is given
+    at first would be replaced there.
+
+    Args:
+        found: the reason.
+        caller: a file of the reader's own that led to it, "" for none.
+    """
+    if found["row"] != "learning rate":
+        return
+    for file in (found["file"], caller):
+        line = 0 if in_library(file) else uses.rate_written_at(file)
+        if line:
+            at = "%s:%d" % (os.path.basename(file), line)
+            advise(found, "learning rate that is written", at=at)
+            return
+
+
+def _name_kept(found: Said, source: str, line: int) -> None:
+    """Says what a value on the stack is: torch's name for it stands in no source of the user's."""
+    at = "the graph break at line %d" % line if line else "a graph break"
+    kept = "a value kept across " + at
+
+    def named(match: Match[str]) -> str:
+        stored = re.search(r"(?m)^\s*(\w+) = %s\s*$" % match.group().strip("`"), source)
+        name = stored.group(1) if stored else ""
+        if not match.group().startswith("`"):
+            return name or match.group()
+        return "`%s`, kept across %s," % (name, at) if name else kept
+
+    words = re.sub(r"`___stack\d+`|___stack\d+\b", named, found["words"]).rstrip(",")
+    left = KEPT.search(words)
+    if left:
+        words += ", where `%s` is %s" % (left.group(), kept)
+    found["words"] = words
+    # what helps says what to pass or to write for a name: here nobody passes or names anything
+    found.update(help=[], patches=[])
+
+
+#: rows of what changes when a cache of keys and values is filled
+_OF_CACHE = (
+    "flag",
+    "none",
+    "value",
+    "text",
+    "counter",
+    "integer",
+    "keys",
+    "length",
+    "other length",
+    "given or None",
+    "tensor or not",
+)
+
+
+#: parts of torch's state that a program sets once, and does not switch back and forth
+SETTINGS = frozenset(
+    (
+        "default_dtype",
+        "num_threads",
+        "deterministic_algorithms",
+        "deterministic_algorithms_warn_only",
+        "allow_tf32",
+        "allow_fp16_reduce",
+        "allow_bf16_reduce",
+    )
+)
+
+
+def _describe(found: Said, guard: str) -> None:
+    match = _TENSOR.match(guard) or _DEVICE.match(guard)
+    if match is not None:
+        _describe_tensor(found, match)
+        return
+    match = _TYPE.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), after=match.group("after"))
+        named = re.match(r"^<class '(.*)'>$", found["after"])
+        found["after"] = named.group(1) if named else found["after"]
+        none = found["after"] == "NoneType"
+        found["words"] = "`%s` was a tensor, is %s" % (
+            found["name"],
+            "None" if none else found["after"],
+        )
+        advise(found, "none" if none else "tensor or not")
+        return
+    match = _STATE.match(guard)
+    if match is not None:
+        what = match.group("what").strip()
+        found.update(kind="global state", name=what)
+        parts = what.split()
+        found["words"] = "torch's global state changed: %s" % (
+            ", ".join(map(part_in_words, parts)) or "unknown"
+        )
+        advise(found, "setting" if parts and SETTINGS.issuperset(parts) else "global state")
+        return
+    match = _KEY.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"))
+        found["words"] = "the key `%s` is not there any more" % found["name"]
+        advise(found, "keys")
+        return
+    match = _TYPE_ID.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), before=match.group("before") or "")
+        found["words"] = "`%s` %s, is of another type" % (
+            found["name"],
+            "was %s" % with_article(found["before"]) if found["before"] else "changed its type",
+        )
+        advise(found, type_row(found["before"], ""))
+        return
+    match = _OBJ_ID.match(guard)
+    if match is not None:
+        found.update(kind="object", name=match.group("name"))
+        found["words"] = "`%s` is another object than before" % found["name"]
+        advise(found, "member of a set" if _of_set(match.group("type") or "") else "object")
+        return
+    if _OPTIMIZER_STATE.search(guard):
+        found.update(kind="container")
+        found["words"] = "the first step() makes the optimizer's state; one more compile is normal"
+        advise(found, "optimizer's state")
+        return
+    match = _LENGTH.match(guard)
+    if match is not None:
+        name = match.group("name") or match.group("empty")
+        found.update(kind="container", name=name, before=match.group("before") or "0")
+        if name == "kwargs":
+            found["words"] = (
+                "the call had %s keyword arguments, has another number" % (found["before"])
+            )
+            advise(found, "keys")
+            return
+        found["words"] = "`%s` had %s element%s, has another length" % (
+            name,
+            found["before"],
+            "" if found["before"] == "1" else "s",
+        )
+        advise(found, _length_row(found))
+        return
+    match = _KEYS.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"), before=match.group("before"))
+        found["words"] = "`%s` had %s key%s, has more or fewer" % (
+            found["name"],
+            found["before"],
+            "" if found["before"] == "1" else "s",
+        )
+        advise(found, "keys")
+        return
+    if "___dict_contains" in guard or "not in" in guard:
+        found.update(kind="container")
+        found["words"] = "the keys of a dict changed: `%s` does not hold" % guard
+        match = _CONTAINS.match(guard)
+        if match is not None:
+            found["name"] = match.group("name")
+            key = "the key %s was " % match.group("key")
+            found["words"] = (
+                key
+                + ("not in `%s`, now is" if match.group("not") else "in `%s`, is not any more")
+                % (found["name"])
+            )
+        of_object = found["name"].endswith(".__dict__") and match is not None and match.group("not")
+        advise(found, "attribute that is added" if of_object else "keys")
+        return
+    match = EQUAL.match(guard)
+    computed = match is not None and conditions.is_computed(match.group("name"))
+    if match is not None and ".size()" not in guard and not computed:
+        name = match.group("name").strip()
+        found.update(kind="value", name=name, before=match.group("before"))
+        found["words"] = "`%s` was %s, is another value" % (name, found["before"])
+        is_global = "G['%s']" % name in found["raw"]
+        if name.endswith(".item()"):
+            advise(found, "tensor as an index", name=argument_of(name[: -len(".item()")]))
+            return
+        at = _KEY_AT.match(name)
+        if at is not None:
+            advise(found, "key at a place", name=argument_of(at.group("name")))
+            return
+        advise(found, _value_row(name, found["before"], is_global))
+        if found["row"] == "learning rate":
+            found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
+        return
+    match = re.match(r"^(?P<name>\S+) is (?P<not>not )?None$", guard)
+    if match is not None:
+        found.update(kind="value", name=match.group("name"))
+        found["words"] = "`%s` was %s, now is%s" % (
+            (match.group("name"),)
+            + (("given", " None") if match.group("not") else ("None", " given"))
+        )
+        advise(found, "none")
+        return
+    match = _NO_FUNCTION.match(guard)
+    if match is not None:
+        found.update(kind="type", name=match.group("name"), before="function")
+        found["words"] = "`%s` was a function, is of another type" % found["name"]
+        return
+    match = _HASATTR.match(guard)
+    if match is not None:
+        found.update(kind="value", name=match.group("name"))
+        now = "now has it" if match.group("not") else "has it no more"
+        found["words"] = "`%s` had %s attribute %s, %s" % (
+            found["name"],
+            "no" if match.group("not") else "the",
+            match.group("key"),
+            now,
+        )
+        if match.group("not"):
+            advise(found, "attribute that is added")
+        return
+    if _RANGE.search(guard) or computed:
+        found.update(kind="shape condition", name="")
+        of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
+        what = "shape" if of_shape else "number"
+        found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
+        if "# duck sizing added this equality" in found["raw"]:
+            found["words"] = (
+                "torch took two sizes that were equal at the first call for one size, and they "
+                "are not equal any more: `%s`" % guard
+            )
+            advise(found, "equal sizes")
+            return
+        low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
+        if low is not None:
+            advise(found, "size from 2", **low.groupdict())
+        else:
+            advise(found, "shape condition" if of_shape else condition_row(found, guard))
+        return
+    match = _IN_SET.match(guard)
+    if match is not None:
+        found.update(kind="container", name=match.group("name"))
+        was, now = ("was not", "now is") if match.group("not") else ("was", "is not any more")
+        told = match.group("item"), was, match.group("name"), now
+        found["words"] = "`%s` %s in `%s`, %s" % told
+        advise(found, "what a set holds")
+        return
+    match = _FREED.match(guard)
+    if match is not None:
+        found.update(kind="object", name=match.group("name"))
+        found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
+        return
+    found["words"] = "the guard `%s` does not hold any more" % guard
+
+
+def _of_set(kind: str) -> bool:
+    """Whether torch asks which object of a type it is because there are a few of them for good: of
+    a program's own types it asks so of the members of an enum alone.
+    """
+    own = "." in kind and not kind.startswith(("torch.", "functools."))
+    return kind == "type" or own
+
+
+def with_article(name: str) -> str:
+    return ("an " if name[:1] in "aeiou" else "a ") + name
+
+
+def advise(found: Said, key: str, **names: str) -> None:
+    row = guard_rows.BY_KEY[key]
+    names = dict({"name": argument_of(found["name"]), "before": found["before"]}, **names)
+    if not _is_programs(names["name"], found["parameters"]):
+        names["name"] = ""  # advice that needs the name is not given
+    if names["name"] and names["name"].isidentifier() and "variable" not in names:
+        names["variable"] = names["name"]
+    setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
+    # a symbolic number on which the program decides is a constant again
+    decides = bool(setting or key == "counter") and decides_on(found)
+    if decides and key == "counter":
+        each = uses.is_of_each_object(found["file"], found["name"])
+        key = "value of each object" if each else "counter that decides"
+        key = "integer used as a constant" if is_length(found) else key
+        row = guard_rows.BY_KEY[key]
+    if key == "dict that is given keys":
+        given_keys = uses.keys_given(found["file"], found["line"], found["name"])
+        names["keys"] = ", ".join(repr(one) for one in given_keys)
+    names["setting"] = setting.group() if setting and not decides else ""
+    given = advice_of(row, names)
+    found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def decides_on(found: Said) -> bool:
+    """Whether Python needs the value that a guard asks for, as a branch does."""
+    if DECIDES.match(found["source"]) or picks_element(found):
+        return True
+    return bool(uses.needed_at(found["file"], found["line"], found["name"]))
+
+
+DECIDES = re.compile(r"(if|elif|while|assert|for)\b|return .*\bif\b")
+_SETTING = re.compile(r"allow_unspec_int_on_nn_module")
+
+
+def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
+    """Whether a caller has a name for it: arguments of a wrapper that takes any have none, nor has
+    a local that is kept across a break.
+    """
+    if parameters is not None and name.isidentifier() and name not in parameters:
+        return False
+    return not is_handed_on(name) and not KEPT.search(name)
+
+
+def is_handed_on(name: str) -> bool:
+    """Whether a name is that of an argument of a wrapper which takes any."""
+    return bool(re.match(r"^args\[\d+\]|^kwargs\[", name))
+
+
+def type_row(before: str, after: str) -> str:
+    """The row of a changed type, by the types; `after` is "" where it is not known."""
+    containers = ("tuple", "list")
+    if before in containers and after in containers:
+        return "container's type"
+    return "given or None" if "NoneType" in (before, after) else "type"
+
+
+_FREED = re.compile(r"^Cache line invalidated because (?P<name>.+) got deallocated$")
+_APART = re.compile(r"^(?P<name>[\w.\[\]']+) != [01]$|^2 <= (?P<other>[\w.\[\]']+)$")
+
+
+def condition_row(found: Said, guard: str) -> str:
+    """The row of a condition on a number: one that the program asks for, or an operator that treats
+    0 and 1 apart.
+    """
+    match = _APART.match(guard)
+    if match is None or DECIDES.match(found["source"]):
+        return "number condition"
+    name = match.group("name") or match.group("other")
+    decided = uses.tested_at(found["file"], found["line"], name)
+    return "number condition" if decided else "number 0 or 1"
+
+
+def is_length(found: Said) -> bool:
+    """Whether a value tells how often a loop runs."""
+    if re.search(r"\bfor\b.*\brange\(|^while\b", found["source"]):
+        return True
+    return bool(uses.ranged_at(found["file"], found["line"], found["name"]))
+
+
+def picks_element(found: Said) -> bool:
+    """Whether the line that made a guard picks an element with the value."""
+    index = r"[\w)\]]\[\s*%s\s*\]" % re.escape(found["name"])
+    return bool(re.search(index, found["source"]) or _PICKS.search(found["file"]))
+
+
+#: sizes that are marked one by one; for more, dynamic=True is the shorter way
+_MOST_MARKS = 4
+
+
+def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
+    """Names all dimensions to be marked as dynamic: a mark of one of several that change together
+    spares no compile.
+
+    Args:
+        found: the reason, of a changed size.
+        changed: (tensor, dimension) of each that changed.
+    """
+    parameters = found["parameters"]
+    names = [(argument_of(name), index) for name, index in changed]
+    can = all(
+        _is_programs(name, parameters)
+        and (parameters is None or re.split(r"\W", name)[0] in parameters)
+        for name, _ in names
+    )
+    marks = ["torch._dynamo.maybe_mark_dynamic(%s, %d)" % one for one in names]
+    if not can or len(marks) > _MOST_MARKS:
+        marks = []
+    this = "this one" if len(marks) == 1 else "these"
+    advise(found, "size", marks=" and ".join(marks), this=this)
+
+
+#: rows of a changed length that go by the source line alone
+_LENGTHS = ("growing list", "length", "other length")
+
+
+def list_row(used: Set[str]) -> str:
+    """The row of a list that is read in these ways, of `uses.container_uses`; "" for one that only
+    grows, or of which they do not tell.
+    """
+    if used == {"grows", "shown"}:
+        return "growing list that is shown"
+    if "all" in used:
+        return "growing list that is read" if "grows" in used else ""
+    if not used or used == {"grows"}:
+        return ""
+    return "end of a list" if "end" in used else "length of a list"
+
+
+def _length_row(found: Said) -> str:
+    """The row of a changed length, by what the function does with the container, and by the source
+    line that asked for it.
+    """
+    source = found["source"]
+    used = uses.container_uses(found["file"], found["line"], found["name"])
+    row = list_row(used)
+    if row:
+        return row
+    if uses.keys_given(found["file"], found["line"], found["name"]):
+        return "dict that is given keys"
+    if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
+        return "growing dict"
+    if "grows" in used:
+        return "growing list"
+    if re.search(r"\bfor\b.*\bin\b", source):
+        return "length"
+    grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
+    return "growing list" if grows else "other length"
+
+
+def _value_row(name: str, before: str, is_global: bool) -> str:
+    if name.endswith(".training") and before in ("True", "False"):
+        return "training mode"
+    if re.match(r"^-?\d+\.\d*(e-?\d+)?$|^-?\d+e-?\d+$", before):
+        if re.search(r"param_groups\[.*\['lr'\]$", name):
+            return "learning rate"
+        return "float" if _is_argument(name) and not is_global else "float attribute"
+    if re.match(r"^-?\d+$", before):
+        return "counter" if is_global or re.search(r"\.|\['", name) else "integer"
+    if re.match(r"^[bB]?['\"]", before):
+        return "text"
+    return "flag" if before in ("True", "False") else "value"
+
+
+#: how torch names a key of a dict by its place
+_KEY_AT = re.compile(r"^list\(dict\.keys\((?P<name>.*)\)\)\[\d+\]$")
+#: torch's own code that picks an element of a container of modules
+_PICKS = re.compile(r"[/\\]torch[/\\]nn[/\\]modules[/\\]container\.py$")
+
+
+#: what attributes of a cache of keys and values are called in libraries
+_CACHE = re.compile(r"cache|past_key_values|\.(keys|values)(\[|$)", re.IGNORECASE)
+
+
+def _is_argument(name: str) -> bool:
+    """Whether a program can pass something else for it: an argument by itself, and no attribute or
+    element of one.
+    """
+    return bool(re.match(r"^\w+$", argument_of(name)))
+
+
+def _size_row(name: str, before: str, after: str) -> str:
+    if not _is_argument(name) and _CACHE.search(name):
+        return "growing cache"
+    return "size 0 or 1" if before in ("0", "1") or after in ("0", "1") else "size"
+
+
+def _by_mode(before: str, after: str) -> bool:
+    """Whether two sets of torch's dispatch keys differ as torch.inference_mode() makes them."""
+    sets = [set(re.findall(r"\w+", text)) for text in (before, after)]
+    differing = sets[0] ^ sets[1]
+    return bool(differing) and all(re.match(r"ADInplace|Autograd", one) for one in differing)
+
+
+_DTYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Long": "int64",
+    "Int": "int32",
+}
+
+
+def _describe_tensor(found: Said, match: Match[str]) -> None:
+    groups = match.groupdict()
+    what = (groups.get("what") or "device").lower()
+    name, before, after = (
+        groups["name"],
+        (groups.get("before") or "").strip(),
+        (groups.get("after") or "").strip(),
+    )
+    found.update(kind=what, name=name, before=before, after=after)
+    if what == "size":
+        index = groups.get("index") or "0"
+        found["words"] = "`%s.size(%s)` was %s, is %s" % (name, index, before, after)
+        advise(found, _size_row(name, before, after), index=index)
+        if found["row"] == "size":
+            describe_sizes(found, [(name, int(index))])
+    elif what == "stride":
+        found["words"] = "`%s.stride(%s)` was %s, is %s" % (
+            name,
+            groups.get("index") or "0",
+            before,
+            after,
+        )
+        if _is_argument(name):
+            advise(found, "stride")
+        elif _CACHE.search(name):
+            advise(found, "growing cache")
+    elif what == "rank":
+        found["words"] = "`%s` had %s dimension%s, has %s" % (
+            name,
+            before,
+            "" if before == "1" else "s",
+            after,
+        )
+        advise(found, "rank")
+    elif what == "dtype":
+        before, after = _DTYPES.get(before, before), _DTYPES.get(after, after)
+        found.update(before=before, after=after)
+        found["words"] = "`%s.dtype` was %s, is %s" % (name, before, after)
+        advise(found, "dtype")
+    elif what == "dispatch key set" and _by_mode(before, after):
+        inside = len(after) < len(before)
+        found["words"] = "`%s` %s" % (
+            name,
+            "is used in torch.inference_mode(), or was made in it, and was not before"
+            if inside
+            else "was used in torch.inference_mode(), or was made in it, and is not now",
+        )
+        advise(found, "inference mode")
+    elif what == "requires_grad":
+        before = "did" if "1" in before else "did not"
+        found["words"] = "`%s` %s require grad, now does%s" % (
+            name,
+            before,
+            " not" if before == "did" else "",
+        )
+        advise(found, "requires_grad")
+    else:
+        found["words"] = "the %s of `%s` was %s, is %s" % (
+            what,
+            name,
+            before,
+            after or "another one",
+        )
+
+
+def argument_of(name: str) -> str:
+    match = re.match(r"^L\['(\w+)'\](.*)$", name)
+    return match.group(1) + match.group(2) if match else name
