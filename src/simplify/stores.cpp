@@ -2,12 +2,11 @@
 // in the order of the locals' names.
 //
 // Premises: the slots are no cells; what stands between two of the stores only makes values:
-// constants, cells, tuples (pure_values(), loads of locals and globals apart). Proof: a local is
-// written and read by its own frame only, storing cannot raise, and nothing in between reads one.
-// Where Lifted::held is asked for, loads that it names stay among the stores (late_loads.cpp);
-// those of pure_values() move before them, but for a load of a local that one of the stores
-// changes. What a slot held before may die earlier or later, which is not part of the semantics.
-// Two stores to one local keep their order.
+// constants, cells, tuples, and loads of pure_values(), but for a load of a local that one of the
+// stores changes. Those move before the stores. Proof: a local is written and read by its own frame
+// only, storing cannot raise, and nothing in between reads what a store before it wrote. What a
+// slot held before may die earlier or later, which is not part of the semantics. Two stores to one
+// local keep their order.
 //
 // A deletion of a local that Dynamo made up moves after the stores to such locals that follow it.
 // Premises: the block stores the deleted local before, so that deleting it cannot raise; it is none
@@ -36,13 +35,11 @@ void order_local_stores(Lifted& lifted, const Module& module, bool dynamo) {
   const auto made_up = [&](const Value& value) {
     return named_like_dynamos(module[code.slots[value.arg].name]);
   };
-  std::vector<bool> moves;  // by value: a load that moves before stores to other locals
-  if (!lifted.held_at_end.empty()) {
-    moves = pure_values(lifted, module, Order(lifted), dynamo);
-    for (std::size_t i = 0; i < moves.size(); ++i)
-      moves[i] = moves[i] &&
-                 (lifted.values[i].op == Op::LOAD_FAST || lifted.values[i].op == Op::LOAD_GLOBAL);
-  }
+  // By value: a load that moves before stores to other locals.
+  std::vector<bool> moves = pure_values(lifted, module, Order(lifted), dynamo);
+  for (std::size_t i = 0; i < moves.size(); ++i)
+    moves[i] = moves[i] &&
+               (lifted.values[i].op == Op::LOAD_FAST || lifted.values[i].op == Op::LOAD_GLOBAL);
   std::vector<ValueId> stores, others, deletions;
   std::vector<bool> bound;  // by slot: a store of this block gave it a value
   const auto deletes = [&](const Value& value) {

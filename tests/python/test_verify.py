@@ -473,6 +473,14 @@ NEARLY = {
         "def f():\n global __import_x\n __import_x\n __import_x = 1\n return 1",
         "def f():\n global __import_x\n __import_x = 1\n return 1",
     ),
+    "a local read after it is stored": (
+        "def f(x, y):\n a = [y, x]\n x = y\n return g(a, x)",
+        "def f(x, y):\n x = y\n a = [y, x]\n return g(a, x)",
+    ),
+    "a local that may be unbound read before a store": (
+        "def f(x):\n if x: b = x\n x = b\n a = 1\n return g(a, x)",
+        "def f(x):\n if x: b = x\n a = 1\n x = g\n return g(a, x)",
+    ),
     "a global of torch read after it is bound": (
         "def f(a):\n global __import_x\n __temp_1 = __import_x\n __import_x = a\n return __temp_1",
         "def f(a):\n global __import_x\n __import_x = a\n return __import_x",
@@ -494,6 +502,10 @@ BY_TORCH = {
     "order of neighbouring stores": (
         "def f():\n x = 1\n y = 2\n g()\n return x, y",
         "def f():\n y = 2\n x = 1\n g()\n return x, y",
+    ),
+    "order of stores around loads": (
+        "def f(x, y):\n b = x\n a = [y, x]\n return g(a, b)",
+        "def f(x, y):\n a = [y, x]\n b = x\n return g(a, b)",
     ),
     "a global that torch installs": ("def f():\n __import_x\n return 1", "def f(): return 1"),
     "a global that torch does not bind again": (

@@ -106,6 +106,21 @@ def stored_together():
     ]
 
 
+def stored_and_in_a_list():
+    """As up to torch 2.4: the list holds what another local is given, too."""
+    letters = [const("a"), const("b"), one("BUILD_TUPLE", arg=2), one("GET_ITER")]
+    stored = [one("STORE_FAST", name) for name in ("pair", "letters", "numbers")]
+    load = [one("LOAD_FAST", name) for name in ("numbers", "letters", "pair")]
+    return [
+        *iterator(),
+        *[one("STORE_FAST", "tmp_0"), one("LOAD_FAST", "tmp_0")],
+        *letters,
+        *[one("LOAD_FAST", "tmp_0"), const((1, 3)), one("BUILD_LIST", arg=2)],
+        *stored,
+        *[load_global(RESUME), *load, *call(3)],
+    ]
+
+
 ITERATORS = [
     beside_arguments,
     of_items,
@@ -113,6 +128,7 @@ ITERATORS = [
     in_an_attribute,
     returned_at_the_end,
     stored_together,
+    stored_and_in_a_list,
 ]
 
 
@@ -129,7 +145,7 @@ def returned(code):
 
 
 def walk(value):
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         for item in value:
             yield from walk(item)
     elif not isinstance(value, types.SimpleNamespace):
