@@ -714,6 +714,81 @@ result = [f(torch.ones(3), Config(1.0 + index / 2, 2 + index)) for index in rang
 """
 
 
+_LEVELS = """
+import math
+
+class Denoiser(torch.nn.Module):
+    def forward(self, x, level):
+        angle = math.log(level)
+        return x * angle / math.sqrt(level ** 2 + 1)
+
+denoiser = Denoiser()
+
+@torch.compile(backend="aot_eager")
+def step(x, sigma):
+    x = x + 1
+    if sigma > 0:
+        x = denoiser(x, sigma)
+    return x
+
+result = [step(torch.ones(3), sigma) for sigma in (4.0, 2.0, 1.5, 0.5)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_the_function_that_makes_a_float_a_constant_is_named_with_what_takes_no_tensor():
+    wanted, nodes = run(_LEVELS, "levels")
+    said = [node.reasons[0] for node in nodes[1:]]
+    assert [one["row"] for one in said] == ["float in a function"] * 3
+    for one in said:
+        assert "math.log at levels.py:6 makes a constant" in one["help"][0]
+        assert one["help"][0].endswith("may break the graph at levels.py:6, 7 and 14.")
+        assert not any(one["patches"])
+    # as a tensor, which was advised before, it does
+    tensors = run(_LEVELS.replace("ones(3), sigma)", "ones(3), torch.tensor(sigma))"), "level")[1]
+    assert [one for node in tensors for one in node.breaks]
+    # with the results passed in, the number is symbolic from the second call on
+    text = _LEVELS.replace("angle = math.log(level)", "angle, level = level").replace(
+        "denoiser(x, sigma)", "denoiser(x, (angle, sigma))"
+    )
+    text = text.replace("step(x, sigma)", "step(x, sigma, angle)")
+    text = text.replace("ones(3), sigma)", "ones(3), sigma, torch.tensor(math.log(sigma)))")
+    result, after = run(text, "angles")
+    assert len(after) == 2 and not [one for node in after for one in node.breaks]
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "body, row, at",
+    [
+        ("window(n)", "size in a function", "numpy.hanning at sizes.py:5"),
+        ("sum(row for row in x)", "size of a loop", "the loop at sizes.py:11"),
+        ("by_size.get(n, 2.0)", "size that is looked up", "sizes.py:11 asks"),
+    ],
+)
+def test_the_line_that_makes_a_size_a_constant_is_named(body, row, at):
+    text = """
+import numpy
+
+def window(n):
+    return torch.from_numpy(numpy.hanning(n))
+
+by_size = {4: 1.0}
+@torch.compile(backend="eager")
+def f(x):
+    n = x.shape[0]
+    return x * %s
+
+result = [f(torch.ones(size)) for size in (4, 5, 6)]
+"""
+    nodes = run(text % body, "sizes")[1]
+    said = [node.reasons[0] for node in nodes[1:]]
+    assert [one["row"] for one in said] == [row] * 2
+    assert all(at in one["help"][0] for one in said)
+    assert not any("pad to one size" in text for one in said for text in one["help"])
+
+
 @pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
 def test_a_number_beside_one_that_stays_a_constant_is_not_advised_to_be_made_symbolic():
     nodes = run(BESIDE, "two numbers that change")[1]

@@ -685,6 +685,45 @@ for limit in (0.5, 1.5, 2.5):
     model.limit = limit
     result.append(compiled(torch.arange(4.0)))
 """
+_LOGARITHM = """
+import math
+
+@torch.compile(backend="aot_eager")
+def f(x, scale):
+    return x * math.log(scale)
+
+result = [f(torch.ones(3), scale) for scale in (0.5, 1.5, 2.5)]
+"""
+_LIMITED = """
+@torch.compile(backend="aot_eager")
+def f(x, limit):
+    if limit > 0:
+        x = x.clamp(max=limit)
+    return x * 2
+
+result = [f(torch.arange(4.0), limit) for limit in (0.5, 1.5, 2.5)]
+"""
+_WINDOW = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    size = x.shape[0]
+    return x * torch.from_numpy(numpy.hanning(size))
+
+result = [f(torch.ones(size)) for size in (4, 5, 6)]
+"""
+_UNBOUND = """
+@torch.compile(backend="eager")
+def f(x):
+    rows = x.unbind()
+    total = torch.zeros(3)
+    for row in rows:
+        total = total * 0.5 + row
+    return total
+
+result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+"""
 _OF_OBJECT = """
 class Count:
     def __init__(self):
@@ -760,9 +799,33 @@ for size in (4, 5, 6):
         "",
         [
             helps(
-                "dynamic=True and mark_dynamic do not help: the code makes the size a constant. "
+                "dynamic=True and mark_dynamic do not help: {maker} makes the size a constant. "
                 "Where a loop over it does, which is unrolled, compile the loop's body as a "
-                "function of its own; else pad to one size.",
+                "function of its own.",
+                _UNBOUND,
+                """
+@torch.compile(backend="eager")
+def body(total, row):
+    return total * 0.5 + row
+
+def f(x):
+    total = torch.zeros(3)
+    for row in x.unbind():
+        total = body(total, row)
+    return total
+
+result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "size of a loop",
+        "",
+        [
+            helps(
+                "dynamic=True and mark_dynamic do not help: the loop at {at} is unrolled, which "
+                "makes the size a constant. Compile the loop's body as a function of its own.",
                 _UNROLLED,
                 """
 @torch.compile(backend="eager")
@@ -778,10 +841,16 @@ def f(x):
 result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
 """,
             ),
+        ],
+    ),
+    row(
+        "size that is looked up",
+        "",
+        [
             helps(
-                "Where it is a key of a dict or an element of a set (masks by size, sizes that "
-                "were seen), look it up before the call, and pass what is found to a function "
-                "compiled with dynamic=True.",
+                "dynamic=True and mark_dynamic do not help: {at} asks for an element of a dict or "
+                "a set by the size, which makes it a constant. Look that up before the call, and "
+                "pass what is found to a function compiled with dynamic=True.",
                 _MASKS,
                 """
 masks = {}
@@ -796,6 +865,27 @@ def f(x, mask):
     return mask @ x
 
 result = [f(torch.ones(size, 2), mask_of(size)) for size in (3, 4, 5)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "size in a function",
+        "",
+        [
+            helps(
+                "dynamic=True and mark_dynamic do not help: {called} at {at} makes the size a "
+                "constant. Call it before the compiled function, and pass what it returns as a "
+                "tensor to a function compiled with dynamic=True.",
+                _WINDOW,
+                """
+import numpy
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, window):
+    return x * window
+
+result = [f(torch.ones(size), torch.from_numpy(numpy.hanning(size))) for size in (4, 5, 6)]
 """,
             ),
         ],
@@ -897,6 +987,37 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 "full). Pass torch.tensor({name}) in its place, where the operator takes one.",
                 _CLAMP,
                 _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
+            ),
+        ],
+    ),
+    row(
+        "float in a function",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: {called} at {at} makes a constant of what it is "
+                "given. Compute that before the call, and pass the result as a tensor: {name} "
+                "itself as a tensor may break the graph at {needing}.",
+                _LOGARITHM,
+                _LOGARITHM.replace("x * math.log(scale)", "x * scale").replace(
+                    "f(torch.ones(3), scale)", "f(torch.ones(3), torch.tensor(math.log(scale)))"
+                ),
+            ),
+        ],
+    ),
+    row(
+        "float that Python needs",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
+                "full), and as a tensor it may break the graph at {needing}. Decide or compute "
+                "that before the call, and pass the outcome, and torch.tensor({name}) for the "
+                "operator.",
+                _LIMITED,
+                _LIMITED.replace("f(x, limit)", "f(x, limit, is_positive)")
+                .replace("if limit > 0", "if is_positive")
+                .replace("4.0), limit)", "4.0), torch.tensor(limit), limit > 0)"),
             ),
         ],
     ),

@@ -503,6 +503,127 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     return "", ""
 
 
+#: modules whose functions compute with Python's numbers, or with arrays of their own
+_OF_PYTHON = ("cmath", "math", "numpy", "scipy")
+
+
+def body_line(file: str, line: int) -> int:
+    """The first line of the body of the function that begins at a line, with its decorators; 0
+    where there is none.
+    """
+    tree = parsed(file) if file and line else None
+    for one in _functions(tree) if tree is not None else ():
+        if _begins(one) <= line <= one.body[0].lineno:
+            return int(one.body[0].lineno)
+    return 0
+
+
+def outside_call(file: str, line: int) -> str:
+    """The function of math, numpy or scipy that a line calls with something that is not written out
+    there, as the program spells it; "" for none.
+    """
+    return next((name for name, _ in _outside_calls(file, line, line)), "")
+
+
+def number_lines(file: str, line: int, name: str = "") -> List[int]:
+    """The lines, in the function around a line, where a tensor in place of a Python number may
+    break the graph: they call a function of math, or make another number or a text of it.
+
+    Args:
+        name: of the number; "" for what a function of math on that line is given.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    if tree is None or function is None or not _HAS_ENDS:
+        return []
+    names = _named(function, name)
+    for _, call in () if name else _outside_calls(file, line, line):
+        names |= {one for given in call.args for one in _names(given)}
+    found = {
+        call.lineno
+        for _, call in _outside_calls(file, function.lineno, _last(function))
+        if any(names & _names(one) for one in call.args)
+    }
+    for node in _nodes(function):
+        if isinstance(node, ast.FormattedValue) and _path(node.value) in names:
+            found.add(node.lineno)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _NEED_NUMBERS:
+            if any(_path(one) in names for one in node.args):
+                found.add(node.lineno)
+    return sorted(found)
+
+
+#: functions of Python that make another number or a text of one
+_NEED_NUMBERS = ("int", "float", "bool", "range", "str")
+
+
+def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.Call]]:
+    """(function as it is spelt, call) of the calls of math, numpy or scipy on some lines."""
+    tree = parsed(file) if file and first else None
+    for node in _nodes(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and first <= node.lineno and _last(node) <= last:
+            called = _path(node.func)
+            if _of_module(tree, called).partition(".")[0] in _OF_PYTHON:
+                if any(not isinstance(one, ast.Constant) and _names(one) for one in node.args):
+                    yield called, node
+
+
+def _of_module(tree: Any, called: str) -> str:
+    """A function as its module names it: `numpy.log` for `np.log`."""
+    root, dot, rest = called.partition(".")
+    return _imported(tree).get(root, "") + dot + rest if root else ""
+
+
+@lru_cache(maxsize=16)
+def _imported(tree: ast.Module) -> Dict[str, str]:
+    """What a file imports, by the names that it gives."""
+    found = {}
+    for node in _nodes(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                found[one.asname or one.name.partition(".")[0]] = (
+                    one.name if one.asname else one.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                found[one.asname or one.name] = "%s.%s" % (node.module, one.name)
+    return found
+
+
+def loop_at(file: str, line: int) -> bool:
+    """Whether a line has the head of a loop, or a range."""
+    tree = parsed(file) if file and line else None
+    for node in _nodes(tree) if tree is not None else ():
+        if isinstance(node, (ast.For, ast.While)):
+            head: Any = node.iter if isinstance(node, ast.For) else node.test
+            if node.lineno <= line <= _last(head):
+                return True
+        if isinstance(node, ast.comprehension):
+            if node.iter.lineno <= line <= _last(node.iter):
+                return True
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+            if node.lineno <= line <= _last(node):
+                return True
+    return False
+
+
+def key_at(file: str, line: int) -> bool:
+    """Whether a line looks something up in a container, or asks whether it is there."""
+    tree = parsed(file) if file and line else None
+    for node in _nodes(tree) if tree is not None else ():
+        if isinstance(node, ast.Compare) and node.lineno <= line <= _last(node):
+            if any(isinstance(one, (ast.In, ast.NotIn)) for one in node.ops):
+                return True
+        if isinstance(node, ast.Call) and _method(node) in ("get", "setdefault"):
+            if node.lineno <= line <= _last(node):
+                return True
+        if isinstance(node, ast.Subscript) and node.lineno <= line <= _last(node):
+            made = _made(tree, node.value)
+            if any(isinstance(one, (ast.Dict, ast.DictComp)) for one in made):
+                return True
+    return False
+
+
 def _is_of_numbers(node: ast.AST) -> bool:
     kept = node.elts if isinstance(node, (ast.List, ast.Tuple)) else getattr(node, "values", ())
     return bool(kept) and all(

@@ -169,6 +169,7 @@ def _state_guard(entry: Document) -> str:
 
 _RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
 _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
+_PLACE = re.compile(r"  # (\S+?:\d+) in ")
 _COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
 
 
@@ -242,7 +243,7 @@ class Node:
             words.place_reason(reason, self._stacks_of(reason["tried"]))
             words.describe_rate(reason, self.caller[0])
             whole = str((self.function or {}).get("source") or "")
-            _fill_after(reason, self.entry, whole, self.breaks)
+            _fill_after(reason, self.entry, whole, self.breaks, self.place)
             small = reason["row"] == "size" and self._tried(reason["tried"])
             beside = _small_beside(small, self.entry) if small else None
             changed = _changed_sizes(small, self.entry) if small else []
@@ -610,12 +611,29 @@ def _has_size(reason: words.Said, entry: Document) -> bool:
     return False
 
 
+def _made_at(reason: words.Said, entry: Document) -> str:
+    """The end of the place that made what a reason names a constant of an entry, as `f.py:12`; ""
+    where torch does not tell.
+    """
+    wanted = "%s == %s" % (words.short(reason["name"]), reason["after"])
+    for guard in entry.get("guards") or ():
+        made = _PLACE.search(str(guard.get("comment") or ""))
+        if made and words.short(str(guard.get("text") or "")) == wanted:
+            return made.group(1)
+    return ""
+
+
 def _fill_after(
-    reason: words.Said, entry: Document, source: str, breaks: Sequence[words.Said]
+    reason: words.Said,
+    entry: Document,
+    source: str,
+    breaks: Sequence[words.Said],
+    place: Tuple[str, int],
 ) -> None:
     settings = (entry.get("metrics") or {}).get("settings")
+    decided = [[str(one) for one in stack] for stack in entry.get("conditions") or ()]
     if reason["kind"] == "size" and _has_size(reason, entry):
-        words.describe_constant(reason, settings, source)
+        words.describe_constant(reason, settings, source, decided)
     # torch says what a value was; what it is now stands in the guards of the entry that was made
     # for it
     if (
@@ -677,7 +695,9 @@ def _fill_after(
             reason["words"],
         )
     if reason["kind"] == "value" and words.is_number(reason["after"]):
-        words.describe_constant(reason, settings, source)
+        made = _made_at(reason, entry)
+        decided = [one for one in decided if made and one[-1].partition(" in ")[0].endswith(made)]
+        words.describe_constant(reason, settings, source, decided, place)
 
 
 def nodes_of(runs: Iterable[Document]) -> List[Node]:

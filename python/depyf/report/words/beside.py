@@ -2,8 +2,9 @@
 another type, a constant beside it, a switch of modes.
 """
 
+import os
 import re
-from typing import Any, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.report.words.breaks import Said
@@ -21,6 +22,7 @@ from depyf.report.words.reasons import (
     type_row,
     with_article,
 )
+from depyf.report.words.stacks import in_library, places_of
 from depyf.trace.guard_text import changed_state, state_of
 
 
@@ -79,13 +81,21 @@ def is_number(text: str) -> bool:
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 
 
-def describe_constant(found: Said, settings: Any = None, source: str = "") -> None:
+def describe_constant(
+    found: Said,
+    settings: Any = None,
+    source: str = "",
+    decided: Sequence[Sequence[str]] = (),
+    place: Tuple[str, int] = ("", 0),
+) -> None:
     """Says that the compile for another size or number is for that alone, as its guards tell.
 
     Args:
         found: the reason.
         settings: those of the compile, where torch told them.
         source: of the function, its decorators included.
+        decided: stacks of the lines that may have made it a constant, outermost frame first.
+        place: (file, line) where the function begins.
     """
     row = _AGAIN.get(found["row"])
     if row is None:
@@ -99,7 +109,9 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
         row = "number condition"
     elif row == "float attribute used as a constant" and uses.sets_in(source, found["name"]):
         row = "float that is set"
-    names = {}
+    names: Dict[str, str] = {}
+    if row == "size used as a constant":
+        row, names = _size_row(decided)
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
         names["called"], parameter = of_torch
@@ -107,7 +119,71 @@ def describe_constant(found: Said, settings: Any = None, source: str = "") -> No
             row = "float of label smoothing"
         elif names["called"]:
             row = "float of an operator"
+        else:
+            row, names = _float_row(found, row, decided, place)
     advise(found, _static_row(settings, source) or row, **names)
+
+
+def _at(file: str, line: int) -> str:
+    return "%s:%d" % (os.path.basename(file), line)
+
+
+def _users_places(stack: Sequence[str]) -> List[Tuple[str, int]]:
+    """(file, line) of the frames of a stack that are no library's, innermost first."""
+    return [one for one in places_of(stack)[::-1] if not in_library(one[0])]
+
+
+def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of a size that is a constant, by the line that made it one: a function of numpy,
+    a loop, a lookup by it.
+    """
+    for stack in reversed(decided):
+        for file, line in _users_places(stack)[:1]:
+            names = {"at": _at(file, line), "called": uses.outside_call(file, line)}
+            if names["called"]:
+                return "size in a function", names
+            if uses.loop_at(file, line):
+                return "size of a loop", names
+            if uses.key_at(file, line):
+                return "size that is looked up", names
+    places = _users_places(decided[0])[:1] if len(decided) == 1 else []
+    return "size used as a constant", {"maker": _at(*places[0]) if places else "the code"}
+
+
+def _float_row(
+    found: Said, row: str, decided: Sequence[Sequence[str]], place: Tuple[str, int]
+) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of a float that is a constant: what makes it one may be a function of Python,
+    which takes no tensor, as may other lines that use it.
+    """
+    name, (file, line) = found["name"], (found["file"], found["line"])
+    body = uses.body_line(*place)
+    needing: Dict[Tuple[str, int], None] = {}
+    names: Dict[str, str] = {}
+    for stack in decided:
+        for at in _users_places(stack)[:1]:
+            called = uses.outside_call(*at)
+            if called and not names:
+                names = {"called": called, "at": _at(*at)}
+                needing.update(((at[0], one), None) for one in uses.number_lines(*at))
+    for of, inner in dict.fromkeys([(file, line), (place[0], body)] if body else [(file, line)]):
+        needing.update(((of, one), None) for one in uses.number_lines(of, inner, name))
+        needed = uses.needed_at(of, inner, name)
+        if needed:
+            needing[of, needed] = None
+    if not needing and not names:
+        return row, {}
+    names["needing"] = _places_in_words(sorted(needing))
+    return "float in a function" if names.get("called") else "float that Python needs", names
+
+
+def _places_in_words(places: Sequence[Tuple[str, int]]) -> str:
+    """`a.py:3`, `a.py:3 and 5`, `a.py:3, 5 and 7`."""
+    told = [
+        _at(file, line) if not index or places[index - 1][0] != file else str(line)
+        for index, (file, line) in enumerate(places)
+    ]
+    return " and ".join([", ".join(told[:-1])] * bool(told[:-1]) + told[-1:])
 
 
 _ASKED = re.compile(r"^\s*(?:el)?if (?P<test>[^:]+):")
