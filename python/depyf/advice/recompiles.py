@@ -169,6 +169,14 @@ def f(x):
 
 result = [f(torch.ones(4, 4)), f(torch.ones(4, 4).T)]
 """
+_LAST = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = [f(torch.ones(1, length, 3)[:, -1]) for length in (4, 1)]
+"""
+_CLONED = ".clone(memory_format=torch.contiguous_format)"
 _CACHE = """
 class Cache:
     def __init__(self):
@@ -1313,6 +1321,35 @@ def f(x):
 result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
 """,
                 "{name} = {name}.contiguous()",
+            )
+        ],
+    ),
+    row(
+        "stride of one element",
+        "",
+        [
+            helps(
+                "Pass {name}.clone(memory_format=torch.contiguous_format), so that the memory "
+                "layout is the same at each call: that dimension has one element, of which "
+                ".contiguous() leaves the stride as it is.",
+                _LAST,
+                _LAST.replace("[:, -1])", "[:, -1]%s)" % _CLONED),
+                "{name} = {name}.clone(memory_format=torch.contiguous_format)",
+            )
+        ],
+    ),
+    row(
+        "storage offset",
+        "",
+        [
+            helps(
+                "{name} begins elsewhere in its memory than before, as a slice does: pass "
+                "{name}.clone(memory_format=torch.contiguous_format), which begins at 0.",
+                _LAST.replace('"eager"', '"eager", dynamic=True'),
+                _LAST.replace('"eager"', '"eager", dynamic=True').replace(
+                    "[:, -1])", "[:, -1]%s)" % _CLONED
+                ),
+                "{name} = {name}.clone(memory_format=torch.contiguous_format)",
             )
         ],
     ),

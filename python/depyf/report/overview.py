@@ -244,6 +244,11 @@ class Node:
             words.describe_rate(reason, self.caller[0])
             whole = str((self.function or {}).get("source") or "")
             _fill_after(reason, self.entry, whole, self.breaks, self.place)
+            at = re.search(r"stride mismatch at index (\d+)", reason["failed"])
+            if at is not None:
+                sizes = _sizes(self._tried(reason["tried"]) or {})
+                dimension = words.short(reason["name"]), int(at.group(1))
+                words.describe_stride(reason, sizes.get(dimension, ""))
             small = reason["row"] == "size" and self._tried(reason["tried"])
             beside = _small_beside(small, self.entry) if small else None
             changed = _changed_sizes(small, self.entry) if small else []

@@ -36,6 +36,7 @@ from depyf.report.words.failures import (
 from depyf.report.words.reasons import (
     describe_rate,
     describe_sizes,
+    describe_stride,
     is_handed_on,
     of_reason,
     place_reason,
@@ -58,6 +59,7 @@ __all__ = [
     "describe_state",
     "describe_static",
     "describe_stop",
+    "describe_stride",
     "describe_texts",
     "describe_type",
     "describe_value_of_type",

@@ -392,8 +392,11 @@ def _describe(found: Said, guard: str) -> None:
             advise(found, "equal sizes")
             return
         low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
+        offset = re.search(r"(?<![\w.\]])(?P<name>\w+)\.storage_offset\(\)", guard)
         if low is not None:
             advise(found, "size from 2", **low.groupdict())
+        elif offset is not None and ".size()" not in guard:
+            advise(found, "storage offset", **offset.groupdict())
         else:
             advise(found, "shape condition" if of_shape else condition_row(found, guard))
         return
@@ -534,6 +537,18 @@ def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
         marks = []
     this = "this one" if len(marks) == 1 else "these"
     advise(found, "size", marks=" and ".join(marks), this=this)
+
+
+def describe_stride(found: Said, size: str) -> None:
+    """Advises on a changed stride of a dimension of one element, which .contiguous() leaves as it
+    is.
+
+    Args:
+        found: the reason.
+        size: of that dimension, "" where it is not known.
+    """
+    if found["row"] == "stride" and size in ("0", "1"):
+        advise(found, "stride of one element")
 
 
 #: rows of a changed length that go by the source line alone
