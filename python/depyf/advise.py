@@ -88,7 +88,7 @@ def _found(document: Document) -> List[Change]:
         caller = node.caller if cause["kind"] == "recompile" else said["caller"]
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
-        advice, patch = _first_patch(said, file, line, document)
+        advice, patch = _first_patch(said, file, line, document, caller)
         if said["row"] == "limit":
             whys = [_recompiled_for(one, nodes) for one in cause["nodes"]]
             words += "".join(dict.fromkeys(" " + told for told, _ in whys if told))
@@ -266,9 +266,18 @@ def _plain(words: str) -> str:
     return shown(" ".join(words.replace("`", "").split()))
 
 
-def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document) -> Tuple[str, str]:
+def _first_patch(
+    said: Dict[str, Any],
+    file: str,
+    line: int,
+    document: Document,
+    caller: Tuple[str, int, str] = ("", 0, ""),
+) -> Tuple[str, str]:
     """(advice, patch) of the first advice that has a patch, else of the first; of a branch with a
     side that is no value, of the advice for those.
+
+    Args:
+        caller: the reader's line that calls a library's function: file, line, code.
     """
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
@@ -296,7 +305,7 @@ def _first_patch(said: Dict[str, Any], file: str, line: int, document: Document)
     if said["row"] == "print" and uses.in_autograd_function(file, line):
         return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
-        patch = _patch(wanted, file, line, document) if wanted else ""
+        patch = _patch(wanted, file, line, document, caller[:2]) if wanted else ""
         if patch:
             return advice, patch
     return said["help"][0], ""
@@ -396,7 +405,9 @@ def _may_be_tensor(node: Optional[ast.expr]) -> bool:
     return node is not None
 
 
-def _patch(wanted: str, file: str, line: int, document: Document) -> str:
+def _patch(
+    wanted: str, file: str, line: int, document: Document, caller: Tuple[str, int] = ("", 0)
+) -> str:
     from depyf.report import words
 
     of_program = ("torch._dynamo.config.", "torch.fx.experimental._config.", "lr=")
@@ -406,6 +417,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
         # library's class is made with
         file = document.get("program") or file
         line = 0 if compiled_elsewhere else line
+    called_at = caller[1] if compiled_elsewhere and _same(caller[0], file) else 0
     if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
         if not wanted.startswith("torch.where"):
             return ""
@@ -416,7 +428,7 @@ def _patch(wanted: str, file: str, line: int, document: Document) -> str:
     if wanted.startswith("torch.where"):
         changed = _with_where(source, tree, line, _is_float(document, file))
     elif wanted == "torch.compile(..., dynamic=True)":
-        changed = _with_dynamic(source, tree, line)
+        changed = _with_dynamic(source, tree, line, called_at)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
         changed = _with_setting(source, tree, wanted)
     elif wanted.startswith("lr="):
@@ -576,15 +588,18 @@ def _compilers(tree: ast.Module) -> Set[str]:
     return found
 
 
-def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
+def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) -> Optional[str]:
     """dynamic=True in the torch.compile of the function at the line, a decorator or a call; at line
-    0, or one that only calls a library's function, in the only torch.compile of the program.
+    0, or one that only calls a library's function, in the only torch.compile of the program, or in
+    that of what line `called_at` calls.
     """
     found = _compile_of(tree, line) if line else None
     if found is None and not (line and _is_function(tree, line)):
         names = _compilers(tree)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         calls = [node for node in calls if _is_compile(node, names)]
+        if len(calls) > 1 and called_at:
+            calls = _made_for(tree, called_at, calls)
         found = calls[0] if len(calls) == 1 else None
     if found is None or not hasattr(found, "end_lineno"):
         return None
@@ -595,6 +610,27 @@ def _with_dynamic(source: str, tree: ast.Module, line: int) -> Optional[str]:
         inner = ", dynamic=True)" if found.args or found.keywords else "dynamic=True)"
         return _replaced(source, last.end_lineno, last.end_col_offset - 1, 1, inner)
     return _replaced(source, last.end_lineno, last.end_col_offset, 0, "(dynamic=True)")
+
+
+def _made_for(tree: ast.Module, line: int, calls: List[ast.Call]) -> List[ast.Call]:
+    """Those of some calls whose results have the name of what a line calls."""
+    called = {
+        _written(node.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and node.lineno == line
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and node.value in calls
+        and any(_written(target) in called - {""} for target in node.targets)
+        and isinstance(node.value, ast.Call)
+    ]
+
+
+def _same(file: str, other: str) -> bool:
+    return bool(file) and os.path.realpath(file) == os.path.realpath(other)
 
 
 def _compile_of(tree: ast.Module, line: int) -> Optional[ast.AST]:

@@ -789,6 +789,67 @@ result = [f(torch.ones(size)) for size in (4, 5, 6)]
     assert not any("pad to one size" in text for one in said for text in one["help"])
 
 
+_LIBRARY = """
+def wrapper(**kwargs):
+    return step(**kwargs)
+
+def step(tokens, past):
+    return past.update(tokens).sum()
+
+class Cache:
+    def __init__(self, keys):
+        self.keys = keys
+
+    def update(self, key):
+        self.keys = torch.cat([self.keys, key], dim=1)
+        return self.keys
+"""
+_GENERATES = """import torch
+from library import Cache, wrapper
+
+forward = torch.compile(wrapper, backend="eager")
+
+
+@torch.compile(backend="eager")
+def pick(x):
+    return x * 2
+
+
+cache = Cache(torch.zeros(1, 3, 4))
+for length in (2, 2, 4, 5):
+    pick(forward(tokens=torch.ones(1, length, 4), past=cache))
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_sizes_that_a_librarys_wrapper_hands_on_have_advice_for_the_readers_compile(
+    tmp_path, monkeypatch
+):
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "library.py").write_text("import torch\n" + _LIBRARY)
+    monkeypatch.syspath_prepend(str(library))
+
+    def advised(text, name):
+        torch._dynamo.reset()
+        program = tmp_path / (name + ".py")
+        program.write_text(text)
+        with depyf.prepare_debug(str(tmp_path / name)):
+            runpy.run_path(str(program))
+        document = dict(summary.load(str(tmp_path / name)), program=str(program))
+        of_it = [one for one in overview.nodes_of([document]) if one.title != "pick"]
+        return advise.changes(document), of_it
+
+    found, nodes = advised(_GENERATES, "before")
+    assert len(nodes) == 3
+    assert [node.reasons[0]["row"] for node in nodes[1:]] == ["growing cache", "size"]
+    changed = '+forward = torch.compile(wrapper, backend="eager", dynamic=True)'
+    (one,) = [one for one in found if changed in one.patch]
+    assert one.seconds == pytest.approx(sum(node.seconds for node in nodes[1:]))
+    text = _GENERATES.replace('wrapper, backend="eager"', 'wrapper, backend="eager", dynamic=True')
+    assert len(advised(text, "after")[1]) == 1
+
+
 @pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
 def test_a_number_beside_one_that_stays_a_constant_is_not_advised_to_be_made_symbolic():
     nodes = run(BESIDE, "two numbers that change")[1]

@@ -1358,6 +1358,13 @@ result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
         "",
         [
             helps(
+                "The cache grows at each call. torch.compile(..., dynamic=True) takes its length "
+                "as symbolic from the first call on.",
+                _CACHE,
+                _CACHE.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch.compile(..., dynamic=True)",
+            ),
+            helps(
                 "The cache grows at each call: allocate it once for the longest sequence and "
                 "write into it. With transformers, "
                 'generate(..., cache_implementation="static") does that.',
@@ -1378,7 +1385,7 @@ def step(cache, key, position):
 cache = Cache(8)
 result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index in range(4)]
 """,
-            )
+            ),
         ],
     ),
     row(

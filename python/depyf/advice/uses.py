@@ -760,6 +760,21 @@ def calls_alone(file: str, line: int) -> bool:
     return False
 
 
+def compiles(file: str) -> bool:
+    """Whether a file asks torch to compile something."""
+    tree = parsed(file) if file else None
+    for node in _nodes(tree) if tree is not None else ():
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == "compile"
+            and _path(node) != "re.compile"
+        ):
+            return True
+        if isinstance(node, ast.Name) and _of_module(tree, node.id) == "torch.compile":
+            return True
+    return False
+
+
 def calls(file: str, method: str) -> bool:
     """Whether a file calls a method of that name."""
     tree = parsed(file)

@@ -271,7 +271,7 @@ class Node:
                 self._compare_states(reason)
             if words.in_library(self.place[0]) and words.is_handed_on(reason["name"]):
                 # a library's wrapper hands on what it is given: no line of the reader's passes it
-                reason.update(help=[], patches=[])
+                words.keep_advice_of_compile(reason, self.caller)
             if self.failure and not self.is_limit:
                 # torch made symbolic what changed, and failed: what spares the compile would not
                 reason.update(help=[], patches=[])

@@ -19,6 +19,7 @@ from depyf.report.words.beside import (
     describe_value_of_type,
     is_kept,
     is_number,
+    keep_advice_of_compile,
     of_type,
     type_of_literal,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "is_kept",
     "is_limit",
     "is_number",
+    "keep_advice_of_compile",
     "no_compile_of_rest",
     "of_break",
     "of_failure",

@@ -98,6 +98,9 @@ def describe_constant(
         place: (file, line) where the function begins.
     """
     row = _AGAIN.get(found["row"])
+    if found["row"] == "growing cache" and _DYNAMIC in found["patches"]:
+        place = found["patches"].index(_DYNAMIC)
+        del found["help"][place], found["patches"][place]
     if row is None:
         return
     found["words"] += "; the compile for it is again for it alone"
@@ -276,6 +279,28 @@ def describe_any(
         advise(found, "float that decides")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         advise(found, "integer in a function")
+
+
+#: rows of which all advice needs no name
+_NAMELESS = ("growing cache", "size 0 or 1", "size from 2", "cache state")
+
+
+def keep_advice_of_compile(found: Said, caller: Tuple[str, int, str]) -> None:
+    """Of what a library's wrapper is given, keeps the advice for the torch.compile of the reader's.
+
+    Args:
+        found: the reason.
+        caller: the reader's line that led there: file, line, code.
+    """
+    given = list(zip(found["help"], found["patches"]))
+    if not uses.compiles(caller[0]):
+        given = []  # the library compiles
+    elif found["row"] not in _NAMELESS:
+        given = [one for one in given if one[1] == _DYNAMIC]
+    found.update(help=[one for one, _ in given], patches=[one for _, one in given])
+
+
+_DYNAMIC = "torch.compile(..., dynamic=True)"
 
 
 def describe_methods(found: Said, place: Tuple[str, int]) -> None:
