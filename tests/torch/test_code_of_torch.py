@@ -23,12 +23,9 @@ def const(value):
 
 
 def load_global(name):
-    if VERSION >= (3, 11):
-        return one("LOAD_GLOBAL", name, arg=False)
-    try:
-        return one("LOAD_GLOBAL", name)
-    except RuntimeError:  # up to torch 2.4 a function of its own makes it
+    if hasattr(bytecode, "create_load_global"):  # up to torch 2.4
         return bytecode.create_load_global(name, False)
+    return one("LOAD_GLOBAL", name, **({"arg": False} if VERSION >= (3, 11) else {}))
 
 
 def call(count):
