@@ -189,30 +189,35 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
   const std::vector<ValueId>& body = *body_;
   // A run of plain stores that takes the last m pending values.
   std::size_t run = 0;
+  const auto is_local = [&](std::size_t k) {
+    return s_.at(body[position + k]).op == Op::STORE_FAST;
+  };
+  std::vector<std::size_t> others{0};  // by store: how many before it are of no local
   while (position + run < body.size() && run < pending_.size() &&
-         simple_store(body[position + run]))
+         simple_store(body[position + run])) {
+    others.push_back(others.back() + (is_local(run) ? 0 : 1));
     ++run;
-  const auto is_local = [&](ValueId store) { return s_.at(store).op == Op::STORE_FAST; };
+  }
   for (std::size_t m = run; m >= 2; --m) {
     std::size_t base = pending_.size() - m;
-    std::vector<ValueId> store_of(m);
+    std::vector<std::size_t> store_of(m, m);
     bool all = true;
     for (std::size_t k = 0; k < m && all; ++k) {
       ValueId stored = s_.resolve(s_.at(body[position + k]).operands[0]);
       std::size_t at = m;
       for (std::size_t j = 0; j < m; ++j)
         if (pending_[base + j].value == stored) at = j;
-      all = at < m && !store_of[at] && is_whole_value(pending_[base + at]);
-      if (all) store_of[at] = body[position + k];
+      all = at < m && store_of[at] == m && is_whole_value(pending_[base + at]);
+      if (all) store_of[at] = k;
     }
-    // 3.12+ stores locals in any order; others are stored in the order of the targets.
+    // 3.12+ stores neighbouring locals in any order. Others are stored in the order of the targets,
+    // and no local moves over one of them.
     for (std::size_t k = 0; k < m && all; ++k)
-      all = store_of[k] == body[position + k] ||
-            (is_local(body[position + k]) && is_local(store_of[k]));
+      all = is_local(k) == is_local(store_of[k]) && others[k] == others[store_of[k]];
     if (!all) continue;
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
-      targets.push_back(make_target(s_.ast, s_.lifted, store_of[j], {}));
+      targets.push_back(make_target(s_.ast, s_.lifted, body[position + store_of[j]], {}));
       values.push_back(use_written(pending_[base + j]));
     }
     pending_.resize(base);

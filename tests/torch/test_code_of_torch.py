@@ -1,5 +1,6 @@
 """Code objects put together as torch puts them together: each comes back, proven."""
 
+import copy
 import sys
 import types
 
@@ -39,14 +40,15 @@ def call_unpacked(callee, positional, mapping):
     return start + positional + mapping + [one("CALL_FUNCTION_EX", arg=flag)]
 
 
-def live(added):
-    """A code object `f(x)` of these instructions."""
+def f(x):
+    pass
 
-    def f(x):
-        pass
+
+def live(added, like=f):
+    """A code object `f(x)` of these instructions, with the cells of `like`."""
 
     def change(instructions, options, *_):
-        found = [old for old in instructions if old.opname == "RESUME"]
+        found = [old for old in instructions if old.opname in ("MAKE_CELL", "RESUME")]
         found += added
         names, variables = list(options["co_names"]), list(options["co_varnames"])
         for each in found:
@@ -58,7 +60,7 @@ def live(added):
         options["co_nlocals"] = len(variables)
         instructions[:] = found
 
-    made = bytecode.transform_code_object(f.__code__, change)
+    made = bytecode.transform_code_object(like.__code__, change)
     return made[0] if isinstance(made, tuple) else made
 
 
@@ -159,6 +161,20 @@ def proven(code):
 @pytest.mark.parametrize("instructions", ITERATORS)
 def test_an_iterator_of_constants_is_no_tuple(instructions):
     assert "iter" in proven(live(instructions() + [one("RETURN_VALUE")])).source
+
+
+def test_stores_of_locals_keep_their_order_around_that_of_a_cell():
+    def like(x):
+        return lambda: c  # noqa: F821
+        c = x
+
+    cell = one("LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE", "c")
+    values = [load_global("g"), *call(0)] * 3
+    stored = [one("STORE_FAST", "b"), one("STORE_DEREF", "c"), one("STORE_FAST", "a")]
+    read = [one("LOAD_FAST", "a"), cell, one("BUILD_TUPLE", arg=1), one("LOAD_FAST", "b")]
+    added = [*values, *stored, load_global(RESUME), *read, *call(3), one("RETURN_VALUE")]
+    result = recompile(live([copy.copy(each) for each in added], like), dynamo=True)
+    assert result.proven, (result.detail, result.source)
 
 
 MAPPINGS = {

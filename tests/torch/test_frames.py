@@ -1,7 +1,6 @@
 """Frames that torch fills by position: functions with many locals, cells and each kind of argument, under a checking allocator."""
 
 import pytest
-from programs import TORCH
 
 PROGRAM = """
 import gc
@@ -91,6 +90,4 @@ print("replaced", sum(entry.replaced for entry in entries), "of", len(entries))
 def test_torch_fills_the_frames_of_replaced_code(run_script, allocator):
     found = run_script(PROGRAM, PYTHONMALLOC=allocator)
     replaced, total = map(int, found.stdout.split("replaced ")[1].split(" of "))
-    # Torch 2.2 makes an inner function between the stores of its cell and of a local: the order of
-    # the three is not proven for one of these. It is no crash.
-    assert replaced == total or (replaced == total - 1 and TORCH < (2, 3))
+    assert replaced == total
