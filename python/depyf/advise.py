@@ -6,29 +6,36 @@ changed is text between columns of one statement, so that the rest of the file s
 
 import ast
 import difflib
+import functools
 import os
 import re
 import textwrap
 import tokenize
 from collections import namedtuple
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set, Tuple
 
 from depyf import compiling
 from depyf.advice import MODES, NO_ACTION, OF_LIST, OUTSIDE, breaks, sides, uses
 from depyf.schema import Document
 from depyf.terminal import place, shown, short_path
 
-#: `seconds` of compiling that it would save at most; `kind` as in `overview.causes`; `words` say
+#: `seconds` of compiling that it would save at most, each counted once: `each` has them by the key
+#: of the compile (`overview.Node.key`) that took them; `kind` as in `overview.causes`; `words` say
 #: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
 #: `row` is that of `depyf.advice`, `function` what torch compiled, as `overview.Node.frame`;
 #: `caller` is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for
-#: none; `gave_up`: torch stopped compiling the function; `also` are the changes that the same patch
-#: or advice makes elsewhere, the costliest first
+#: none; `gave_up`: after how many compiles torch gave the function up, 0 where it did not; `within`
+#: are the (file, line) of the breaks without which the function would be no compile of its own;
+#: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
+#: nothing is left after it, both with the costliest first
 Change = namedtuple(
-    "Change", "seconds kind file line words advice patch row function caller gave_up also"
+    "Change",
+    "seconds kind file line words advice patch row function caller gave_up each within also gone",
 )
 
-_GAVE_UP = "torch gave up after %d compile%s: calls that fit none of them run uncompiled"
+_GAVE_UP = (
+    "torch gave the function up after %d compile%s: calls that fit none of them run uncompiled"
+)
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
 
@@ -39,7 +46,8 @@ def changes(document: Document, most: int = 3) -> List[Change]:
     A function that torch gave up stands before all else: it runs uncompiled at each call. The
     seconds of a graph break count twice, since a break costs time at each call, too.
     Changes of one patch or advice are one change with the seconds of all. What needs no action is
-    no change, nor is a limit that was reached by a recompile that is listed.
+    no change, nor is a limit that was reached by a recompile that is listed, nor what another
+    change leaves nothing of: a function that is a compile of its own because of a break alone.
 
     Args:
         document: see `depyf.summary.load`.
@@ -52,7 +60,7 @@ def _ranked(document: Document, most: int) -> Tuple[List[Change], List[Change]]:
     """(those worth most, the others)."""
     found = _found(document)
     while True:
-        merged = _merged(found)
+        merged = _one_for_each_advice(_without_gone(_merged(found)))
         top = merged[:most]
         listed = [each for one in top for each in (one,) + one.also]
         recompiled = {one.function for one in listed if one.kind == "recompile"}
@@ -82,34 +90,87 @@ def _found(document: Document) -> List[Change]:
         words = said["words"] if cause["kind"] == "recompile" else said["why"]
         words += _beside(cause) if cause["kind"] == "recompile" else ""
         stopped = cause["kind"] == "recompile" and node.frame in gave_up
-        if stopped:
-            times = overview.compiled_times(nodes, node)
-            words += ". " + _GAVE_UP % (times, "" if times == 1 else "s")
         caller = node.caller if cause["kind"] == "recompile" else said["caller"]
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
         advice, patch = _first_patch(said, file, line, document, caller)
+        each = cause["each"]
+        again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
             whys = [_recompiled_for(one, nodes) for one in cause["nodes"]]
-            words += "".join(dict.fromkeys(" " + told for told, _ in whys if told))
-            advice = next((helped for _, helped in whys if helped), advice)
-        saved = cause["cost"] + cause.get("restarted", 0.0)
-        if cause["kind"] == "recompile" and _FROM_THE_SECOND in advice:
-            saved -= node.seconds  # the recompile for the second value stays
-        told = (saved, cause["kind"], file, line, words, advice, patch)
-        more = {"row": said["row"], "function": node.frame, "caller": caller}
-        found.append(Change(*told, gave_up=stopped, also=(), **more))
+            words += "".join(dict.fromkeys(" " + told for told, _, _ in whys if told))
+            advice = next((helped for _, helped, _ in whys if helped), advice)
+            again = [one for _, _, made in whys for one in made]
+            each = overview.joined(each, {one.key: one.seconds for one in again})
+        if again and _FROM_THE_SECOND in advice:
+            each = dict(each, **{again[0].key: 0.0})  # the recompile for the second value stays
+        told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
+        more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
+        more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
+        more["within"] = _made_by(cause["nodes"]) if _is_of_call(cause) else frozenset()
+        found.append(Change(*told, also=(), gone=(), **more))
     return sorted(found, key=_rank)
 
 
-def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str]:
-    """(what made torch compile a function again and again until it gave it up, what helps); ("",
-    "") where torch did not tell.
+def _is_of_call(cause: Dict[str, Any]) -> bool:
+    """Whether a cause is a recompile for an argument of the function. What an object or a global
+    holds is guarded by code that takes the function into its own graph, too.
     """
-    of_it = [one.reasons[0] for one in nodes if one.frame == limit.frame and one.reasons]
+    if cause["kind"] != "recompile":
+        return False
+    reason = cause["reason"]
+    is_global = re.search(r"\bG\[", reason["raw"].partition("#")[0])
+    return bool(reason["name"].isidentifier() and not is_global)
+
+
+def _made_by(nodes: List[Any]) -> FrozenSet[Tuple[str, int]]:
+    """(file, line) of the breaks without which none of the functions of some compiles would be a
+    compile of its own: torch gave up what calls them, or could not take them into the graph. Empty
+    where one of them has another caller.
+    """
+    places: Set[Tuple[str, int]] = set()
+    for node in (one for node in nodes for one in node.siblings):
+        outer = node.outer
+        if outer is None or outer.is_limit:
+            return frozenset()
+        met = [outer.failure] if outer.failure else outer.breaks_inside(node)
+        found = {(one["file"], one["line"]) for one in met if one["line"]}
+        if not found:
+            return frozenset()
+        places |= found
+    return frozenset(places)
+
+
+def _without_gone(merged: List[Change]) -> List[Change]:
+    """The changes, with those of which another leaves nothing as its `gone`."""
+    kept = list(merged)
+    for one in merged:
+        for at, other in enumerate(kept):
+            removed = {(each.file, each.line) for each in (other,) + other.also if not each.within}
+            if all(each.within and each.within <= removed for each in (one,) + one.also):
+                kept[at] = _and_gone(other, one)
+                kept.remove(one)
+                break
+    return sorted(kept, key=_rank)
+
+
+def _and_gone(change: Change, gone: Change) -> Change:
+    from depyf.report import overview
+
+    each = overview.joined(change.each, gone.each)
+    more = change.gone + (gone._replace(also=()),) + gone.also
+    return change._replace(each=each, seconds=sum(each.values()), gone=more)
+
+
+def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
+    """(what made torch compile a function again and again until it gave it up, what helps, the
+    compiles that were made for it); ("", "", []) where torch did not tell.
+    """
+    recompiles = [one for one in nodes if one.frame == limit.frame and one.reasons]
+    of_it = [one.reasons[0] for one in recompiles]
     met = [(one["kind"], one["name"]) for one in of_it]
     if not met:
-        return "", ""
+        return "", "", []
     # the last of those for what is met most often: why the call that was one too many did not fit
     most = max(met[::-1], key=met.count)
     reason = of_it[len(met) - 1 - met[::-1].index(most)]
@@ -118,11 +179,14 @@ def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str]:
     where = place(reason["file"], reason["line"], False) if reason["line"] else ""
     told = "What makes it recompile: %s%s." % (what, where and ", guarded at " + where)
     helped = reason["help"] if reason["row"] not in NO_ACTION else ()
-    return told, helped[0] if helped else ""
+    made = [one for one, why in zip(recompiles, met) if why == most]
+    return told, helped[0] if helped else "", made
 
 
 #: a setting that makes a number symbolic from its second value on
 _FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
+#: what begins the sentence of the other reasons of a recompile
+_BESIDE = ". Earlier compiles did not fit for other reasons, too: "
 #: other reasons that are named beside one
 _MOST_BESIDE = 2
 
@@ -131,13 +195,13 @@ def _beside(cause: Dict[str, Any]) -> str:
     """What else the compiles of a cause differ in from earlier ones: to mend one may spare none."""
     first = cause["reason"]
     others = [
-        one["words"]
+        one["words"].partition("; ")[0]
         for node in cause["nodes"]
         for one in node.reasons[1:]
         if one["name"] != first["name"] and one["row"] not in MODES
     ]
     named = list(dict.fromkeys(others))[:_MOST_BESIDE]
-    return ". Earlier compiles did not fit for more than that: " + "; ".join(named) if named else ""
+    return _BESIDE + "; ".join(named) if named else ""
 
 
 #: a break costs time at each call, too, which its seconds of compiling leave out
@@ -150,8 +214,11 @@ def _weight(one: Change) -> float:
 
 def _rank(one: Change) -> Tuple[bool, float]:
     """What runs uncompiled first, then what costs most."""
-    first = one.kind == "failure" and one.row != "nothing to compile" or one.gave_up
-    return not first, -_weight(one)
+    runs_uncompiled = any(
+        each.kind == "failure" and each.row != "nothing to compile" or each.gave_up > 0
+        for each in (one,) + one.gone
+    )
+    return not runs_uncompiled, -_weight(one)
 
 
 def _merged(found: List[Change]) -> List[Change]:
@@ -159,11 +226,38 @@ def _merged(found: List[Change]) -> List[Change]:
     groups: Dict[Tuple[str, str], List[Change]] = {}
     for one in found:
         groups.setdefault((one.patch, "" if one.patch else one.advice), []).append(one)
-    joined = [
-        group[0]._replace(seconds=sum(one.seconds for one in group), also=tuple(group[1:]))
-        for group in groups.values()
-    ]
-    return sorted(joined, key=_rank)
+    return sorted(map(_joined, groups.values()), key=_rank)
+
+
+def _joined(group: List[Change]) -> Change:
+    """The first of some changes, with the others as its `also`."""
+    from depyf.report import overview
+
+    first = group[0]
+    each = functools.reduce(overview.joined, [one.each for one in group])
+    flat = [one for other in group[1:] for one in (other._replace(also=(), gone=()),) + other.also]
+    gone = tuple(one for other in group for one in other.gone)
+    more = {"also": first.also + tuple(flat), "gone": gone}
+    return first._replace(seconds=sum(each.values()), each=each, **more)
+
+
+def _one_for_each_advice(merged: List[Change]) -> List[Change]:
+    """The changes with those without a patch joined to one of the same advice with a patch."""
+    patched: Dict[str, List[Change]] = {}
+    for one in merged:
+        if one.patch:
+            patched.setdefault(one.advice, []).append(one)
+    kept = []
+    for one in merged:
+        group = patched.get(one.advice, [one])
+        if one.patch and one is group[0]:
+            group = group[:1] + [
+                each for each in merged if each.advice == one.advice and not each.patch
+            ]
+            kept.append(_joined(group))
+        elif one.patch or group == [one]:
+            kept.append(one)
+    return sorted(kept, key=_rank)
 
 
 def text(document: Document, links: bool = False, most: int = 3) -> str:
@@ -172,14 +266,18 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
 
     rows = []
     top, others = _ranked(document, most)
+    given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
     for number, one in enumerate(sorted(top, key=_rank), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
-        told = [_plain(one.words)] + _elsewhere(one, links) + ["change: " + _plain(one.advice)]
+        told = [_plain(one.words + _gave_up(one, number, given_up))]
+        told += _elsewhere(one, number, given_up, links)
+        told += ["change: " + _plain(one.advice)] + _gone(one, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+    rows += _together(top, overview.nodes_of([document]))
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
@@ -196,9 +294,12 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
     avoidable = overview.avoidable(overview.nodes_of([document]))
     if avoidable:
-        rows.append("compile time that could be saved:")
+        rows.append("compile time that could be saved%s:" % overview.overlap(avoidable))
     for cost in avoidable:
         detail = ": " + cost["details"][0] if cost["details"] else ""
+        beside = len(cost["details"]) - 1
+        if beside > 0:
+            detail += " and for %d other reason%s" % (beside, "" if beside == 1 else "s")
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
@@ -249,13 +350,52 @@ def _called_from(change: Change, links: bool) -> List[str]:
     return ["called from your line %s: %s" % (place(file, line, links), shown(code.strip()))]
 
 
-def _elsewhere(change: Change, links: bool) -> List[str]:
+def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
+    """That torch gave the function up; of each function once, with the number of that change
+    afterwards.
+    """
+    if not change.gave_up:
+        return ""
+    before = told.setdefault(change.function, number)
+    if before != number:
+        return ". torch gave the function up: see %d" % before
+    return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
+
+
+def _together(top: List[Change], nodes: List[Any]) -> List[str]:
+    """A line about what several changes save together, where a compile counts at more than one."""
+    from depyf.report import overview
+
+    if not top:
+        return []
+    each = functools.reduce(overview.joined, [one.each for one in top])
+    saved = sum(each.values())
+    if sum(one.seconds for one in top) - saved < 0.005:
+        return []
+    total = sum(node.seconds for node in nodes)
+    form = "together up to %.2f of the %.2f s of compiling: some of it counts at several of these"
+    return [form % (saved, total)]
+
+
+def _gone(change: Change, links: bool) -> List[str]:
+    """Lines about what goes away with a change."""
+    rows = []
+    for one in change.gone:
+        words = _plain(one.words.partition(_BESIDE)[0])
+        rows.append("goes away with it: %s  %s" % (place(one.file or "?", one.line, links), words))
+    more = len(rows) - _NAMED
+    return rows if more <= 0 else rows[:_NAMED] + ["goes away with it: %d more" % more]
+
+
+def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
     """Lines that name the other places of a change, with their words where those differ."""
     rows = []
     for one in change.also:
-        words = "" if one.words == change.words else "  " + _plain(one.words)
+        stopped = "" if one.function in given_up else _gave_up(one, number, given_up)
+        same_words = one.words == change.words and not stopped
+        words = "" if same_words else "  " + _plain(one.words + stopped)
         row = "also %s%s" % (place(one.file or "?", one.line, links), words)
-        same = (one.file, one.line, one.words) == (change.file, change.line, change.words)
+        same = same_words and (one.file, one.line) == (change.file, change.line)
         if not same and row not in rows:
             rows.append(row)
     more = len(rows) - _NAMED

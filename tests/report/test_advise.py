@@ -130,8 +130,9 @@ def test_a_recompile_at_which_torch_gave_up_comes_first_and_says_so():
     costlier = [again("/a/b.py", 5 + n, 9.0, one) for n, one in enumerate(REASONS[1:])]
     run = run_of([dict(reached, reasons=["1/2: x == 3"]), recompile] + costlier)
     found = advise.changes(run, most=2)
-    assert [one.gave_up for one in found] == [True, False]
-    assert "torch gave up after 1 compile" in found[0].words and "uncompiled" in found[0].words
+    assert [one.gave_up for one in found] == [1, 0]
+    told = advise.text(run, most=2)
+    assert "gave the function up after 1 compile: calls" in told and "uncompiled" in told
     text = summary.recompiles_text(run)
     assert "x was 2" in text and "x was 3" not in text
     assert "torch gave up on f at its next compile" in text
@@ -161,7 +162,10 @@ def test_a_number_that_fits_only_where_a_condition_holds_is_told_so():
     # the other way round the second compile is for another of the values
     second["reasons"] = ["0/0: lengths[1] == 5" + made]
     (change,) = advise.changes(run_of([second]))
-    assert "is one of which `max(3, lengths[1]) == 3` holds" in change.words
+    assert (
+        "was 5, is another number; the compile for it fits the numbers for which "
+        "`max(3, lengths[1]) == 3` holds" in change.words
+    )
     assert change.advice.startswith("dynamic=True does not help")
 
 
@@ -651,7 +655,7 @@ def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, gua
 
     change = change_of(guard)
     assert change.row == row + " used as a constant" and "do" in change.advice
-    assert "again for it alone" in change.words and "not help" in change.advice
+    assert "the compile for it fits no other value" in change.words and "not help" in change.advice
     other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
     assert change_of(other).row == row
 
@@ -734,8 +738,11 @@ def test_an_analysis_that_began_again_for_a_float_would_do_so_without_the_break(
     reasons = ["item", "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"]
     again["metrics"].update(restart_reasons=reasons, dynamo_compile_time_before_restart_us=2e6)
     text = advise.text(run_of([first, again]))
-    assert "Of the 2 compiles that began again, 1 (1/1) did so at a graph break" in text
-    assert "TensorifyScalarRestartAnalysis (7/1): torch took a float" in text
+    assert "analysis that torch threw away and started again: item and for 1 other reason" in text
+    assert (
+        "Of the 2 compiles that began again, 1 (1/1) did so at a graph break, and would not without "
+        "it; 1 (7/1) did so because of a float (TensorifyScalarRestartAnalysis). Torch took the float"
+    ) in text
 
 
 def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path):
@@ -801,3 +808,135 @@ def test_progress_names_a_function_alike_at_each_of_its_compiles():
         entry = Entry(compile_id, user_stack=[frame])
         run.unattributed[:] = [entry]
         assert progress._current()[1].startswith("compiling %s [%s]" % (name, compile_id))
+
+
+def rest_of(line, number, seconds, *reasons, **more):
+    """A compile of the rest of a function after a break, as torch numbers them."""
+    made = compiled("/a/b.py", line, seconds, reasons=list(reasons), **more)
+    made["metrics"]["co_name"] = "torch_dynamo_resume_in_f_at_%d" % line
+    return dict(made, compile_id="%d/%d" % (line, number))
+
+
+def test_what_a_limit_costs_are_the_recompiles_of_its_reason():
+    entries = [rest_of(7, 0, 8.0), rest_of(7, 1, 4.0, "7/0: flag == True")]
+    entries += [
+        rest_of(7, n, 1.5, "7/%d: len(seen) == %d  # seen.append(x)  # /a/b.py:8 in f" % (n - 1, n))
+        for n in range(2, 6)
+    ]
+    last = rest_of(7, 6, 0.25, "7/5: len(seen) == 6  # seen.append(x)  # /a/b.py:8 in f")
+    (change,) = advise.changes(run_of(entries + [dict(last, failure=LIMIT)]))
+    assert change.row == "limit" and change.seconds == 4 * 1.5 + 0.25
+    assert advise.text(run_of(entries + [dict(last, failure=LIMIT)])).startswith("1. up to 6.25 s")
+    # where torch tells no reason, what failed is all that is known
+    alone = rest_of(7, 6, 0.25, failure=LIMIT)
+    assert [one.seconds for one in advise.changes(run_of([alone]))] == [0.25]
+
+
+def broken_function(*lines, seconds, restarted):
+    """Compiles of a function with a break at each line, and of its rests, in a document."""
+    functions = []
+    for at, line in enumerate(lines):
+        name = "torch_dynamo_resume_in_f_at_%d"
+        made = compiled("/a/b.py", line, seconds, breaks=[dict(ITEM, location="/a/b.py:%d" % line)])
+        made["metrics"].update(restart_reasons=["item"])
+        made["metrics"].update(dynamo_compile_time_before_restart_us=restarted * 1e6)
+        made.update(name="g%d" % at, calls=[name % line], compile_id="%d/0" % at)
+        function = {"name": "f", "filename": "/a/b.py", "firstlineno": line, "entries": [made]}
+        function.update(is_resume=at > 0, global_name=name % lines[at - 1] if at else "")
+        if at:
+            function["name"] = function["global_name"]
+        functions.append(function)
+        made.update(replaced=True, verdict="exact")
+    return run_of([], functions=functions)
+
+
+def test_each_second_of_a_change_counts_once_and_no_change_saves_more_than_all():
+    # what follows one break holds another, at which its own analysis began again
+    run = broken_function(3, 5, 7, seconds=4.0, restarted=3.0)
+    (change,) = advise.changes(run)
+    assert len(change.also) == 2
+    assert change.seconds == 3.0 + 4.0 + 4.0  # where it began again is a part of its compile
+    assert "together" not in advise.text(run)  # one change alone
+
+
+def test_changes_that_save_the_same_compile_say_what_they_save_together():
+    run = broken_function(3, 5, seconds=4.0, restarted=3.0)
+    first = run["functions"][0]["entries"][0]
+    second = dict(first, compile_id="0/1", reasons=["0/0: " + REASONS[2]])
+    run["functions"][0]["entries"].append(second)
+    text = advise.text(run)
+    saved = sum(one.seconds for one in advise.changes(run))
+    assert saved == 4.0 + (3.0 + 3.0 + 4.0)
+    told = "together up to 11.00 of the 12.00 s of compiling: some of it counts at several of these"
+    assert told in text.splitlines()
+    # the rows below the changes overlap, too: 0/1 is a recompile that began again
+    assert (
+        "compile time that could be saved, at most 10.00 s in all, as a compile can count in "
+        "several rows:" in text
+    )
+    apart = run_of([again("/a/b.py", 1, 2.0, "x == 2"), again("/a/c.py", 2, 1.0, REASONS[2])])
+    assert "together" not in advise.text(apart) and "in all" not in advise.text(apart)
+
+
+def test_the_advice_of_recompiles_is_pointed_to_only_where_there_is_some():
+    entries = [again("/a/b.py", 1, 2.0, "x == 2"), again("/a/b.py", 2, 1.0, SMALL)]
+    assert "What spares each stands at the recompiles." in advise.text(run_of(entries[:1]))
+    unknown = again("/a/b.py", 3, 3.0, "___unknown_guard(x)")
+    assert (
+        "Of the 3 compiles: what spares 1 stands at the recompiles; 1 needs no action (2/1); for 1 "
+        "there is no advice that was tested (3/1)." in advise.text(run_of(entries + [unknown]))
+    )
+    assert "stands at" not in advise.text(run_of([unknown]))
+
+
+def test_of_a_function_it_is_told_once_that_torch_gave_it_up():
+    entries = [
+        dict(again("/a/b.py", 1, 1.0 + n, one), compile_id="1/%d" % (n + 1))
+        for n, one in enumerate(REASONS)
+    ]
+    reached = dict(compiled("/a/b.py", 1, 0.5, failure=LIMIT), compile_id="1/4")
+    text = advise.text(run_of(entries + [reached]))
+    assert text.count("after 3 compiles") == 1 and text.count("gave the function up: see 1") == 2
+
+
+def test_other_reasons_of_a_recompile_are_told_in_a_sentence_of_their_own():
+    entry = again("/a/b.py", 1, 1.0, SIZE)
+    entry["guards"] = [
+        {"text": "check_tensor(L['x'], Tensor, torch.float32, size=[2, 4], stride=[4, 1])"}
+    ]
+    entry["reasons"].append("0/1: self.count == 2")
+    (change,) = advise.changes(run_of([entry]))
+    assert change.words.endswith(
+        "fits no other value, either. Earlier compiles did not fit for other reasons, too: "
+        "`self.count` was 2, is another number"
+    )
+
+
+def test_a_function_that_is_compiled_because_of_a_break_goes_away_with_it():
+    looped = dict(ITEM, location="/a/b.py:9")
+    stack = ["/a/b.py:2 in f: g(x)", "/a/b.py:8 in g: h(x)"]
+    outer = compiled("/a/b.py", 8, 1.0, breaks=[looped], failure="Unsupported: " + ITEM["reason"])
+    outer.update(compile_id="1/0", user_stack=["/a/b.py:8 in g: "], qualname="g")
+    inner = [
+        dict(compiled("/a/c.py", 1, 2.0), compile_id="2/0", name="c"),
+        dict(again("/a/c.py", 1, 3.0, "scale == 2"), compile_id="2/1", name="d"),
+    ]
+    for one in inner:
+        one.update(user_stack=stack[1:] + ["/a/c.py:1 in h: "], replaced=True, verdict="exact")
+    function = {"name": "h", "filename": "/a/c.py", "firstlineno": 1, "entries": inner}
+    run = run_of([outer], functions=[function])
+    (change,) = advise.changes(run)
+    assert change.kind != "recompile" and [one.line for one in change.gone] == [1]
+    assert change.seconds == 1.0 + 3.0
+    assert "goes away with it: /a/c.py:1  scale was 2" in advise.text(run)
+    # what an object holds is guarded in the code that takes the function in, too
+    inner[1]["reasons"] = ["2/0: self.scale == 2"]
+    assert len(advise.changes(run)) == 2
+
+
+def test_one_advice_takes_one_place_also_where_only_one_of_its_patches_can_be_written(tmp_path):
+    program = tmp_path / "net.py"
+    program.write_text(NET.format("net = torch.compile(Net())\n\ndef helper(x):\n    return x"))
+    entries = [again(program, line, 1.0, SIZE) for line in (4, 9)]
+    (change,) = advise.changes(run_of(entries, program=str(program)))
+    assert change.patch and change.seconds == 2.0 and [one.line for one in change.also] == [9]

@@ -573,7 +573,7 @@ def test_analysis_that_began_again_at_graph_breaks_says_so():
     cut = {"reason": "Failed to trace", "location": "/a/b.py:1"}
     entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
     (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
-    assert row["help"] == "Each did so at a graph break, and would not without it."
+    assert row["help"] == "It did so at a graph break, and would not without it."
 
 
 @pytest.mark.parametrize("parameters, marked", [(None, True), (["x"], True), (["y"], False)])

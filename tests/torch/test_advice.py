@@ -344,7 +344,9 @@ result = [f({"x": torch.ones(3)}), f({"x": torch.ones(3), "mask": mask}), f({"x"
     ):
         assert "[%s] %s: %s" % (ids[later], ids[earlier], words_) in told
     (change,) = advise.changes(document)
-    assert change.words.endswith("did not fit for more than that: `batch['x'].size(0)` was 3, is 2")
+    assert change.words.endswith(
+        "did not fit for other reasons, too: `batch['x'].size(0)` was 3, is 2"
+    )
 
 
 def test_a_run_in_which_nothing_was_compiled_says_so():
@@ -926,7 +928,10 @@ def test_a_number_that_is_specialized_by_a_branch_is_not_advised_to_be_made_symb
     for node in nodes[1:]:
         said = node.reasons[0]
         assert said["row"] == "number condition" and not any(said["patches"]), said
-    assert "is one of which `((2 + count.steps) % 2) != 0` holds" in nodes[1].reasons[0]["words"]
+    assert (
+        "fits the numbers for which `((2 + count.steps) % 2) != 0` holds"
+        in nodes[1].reasons[0]["words"]
+    )
     # nor, where it is symbolic from the start, once more
     dynamic = COUNTED.replace('"eager"', '"eager", dynamic=True')
     nodes = run(dynamic, "a number that is symbolic")[1]
@@ -1256,3 +1261,64 @@ def test_the_numbers_that_a_call_changes_are_named(tmp_path):
         "        rows = torch.where(x > 0)[0]\n        self.load[0] += rows.numel()\n"
     )
     assert uses.counted_at(str(program), 9) == [7, 10]
+
+
+def run_of_program(text, path):
+    """The document of a program that ran in this process."""
+    path.write_text(text)
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(), depyf.capture() as found:
+        exec(compile(text, str(path), "exec"), {"torch": torch, "__name__": "program"})
+    return dict(found.to_json(), program=str(path))
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the guards are of torch 2.13")
+def test_what_torch_gave_up_costs_the_compiles_for_the_reason_that_is_named(tmp_path):
+    text = """
+seen = []
+
+def f(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    seen.append(y)
+    return y + len(seen)
+
+step = torch.compile(f, backend="eager")
+for _ in range(torch._dynamo.config.recompile_limit + 2):
+    step(torch.ones(3))
+"""
+    document = run_of_program(text, tmp_path / "program.py")
+    (change,) = [one for one in advise.changes(document) if one.row == "limit"]
+    nodes = overview.nodes_of([document])
+    of_it = [one for one in nodes if one.is_resume and one.reasons]
+    assert len(of_it) == torch._dynamo.config.recompile_limit
+    assert change.seconds == pytest.approx(sum(one.seconds for one in of_it))
+    assert change.seconds > 0.005 and "no compile time" not in advise.text(document)
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_function_that_is_compiled_because_of_a_break_takes_no_place_of_its_own(tmp_path):
+    text = """
+def scaled(x):
+    return x * x.size(0)
+
+def parts(x):
+    total = 0.0
+    for n in (2, 3, 4):
+        total = total + scaled(x[:n]).sum()
+        if total.item() > 1e9:
+            break
+    return total
+
+@torch.compile(backend="eager")
+def f(x):
+    return parts(x) + 1
+
+f(torch.ones(5))
+"""
+    document = run_of_program(text, tmp_path / "program.py")
+    found = advise.changes(document)
+    line = 1 + text[: text.index("def scaled")].count("\n")
+    assert line not in [one.line for one in found], advise.text(document)
+    assert [one.line for one in found[0].gone] == [line]
+    assert "goes away with it: " in advise.text(document)

@@ -413,6 +413,29 @@ def test_a_gpu_is_busy_while_at_least_one_kernel_runs():
     assert sums(Event("depyf: all calls", 0, 100))[0].device_time() is None
 
 
+def test_operators_that_run_one_by_one_are_no_generated_code():
+    from depyf.report.runtime import conclusions
+
+    def of(device=None, kernel="sgemm", **parts):
+        profile = {"parts": parts, "whole": 1e-4, "entries": (), "calls": 1, "device": device}
+        profile["operators"] = [{"name": kernel, "device": "cuda"}] if device else []
+        return conclusions(profile)
+
+    (alone,) = of(operators=9e-5)
+    assert alone.startswith("90 % of the time is operators that run one by one, as the backend")
+    assert "a backend that fuses operators" in alone and "only other kernels" not in alone
+    (generated,) = of(operators=1e-5, graphs=8e-5)
+    assert "what the graphs compute: only other kernels" in generated
+    busy = {"busy": 8e-5, "kernels": 3, "graphs": 0}
+    (device,) = of(busy, operators=9e-5)
+    assert device.startswith(
+        "The GPU computes for 80 µs of the 100 µs of a call. Its operators run"
+    )
+    assert "a backend that fuses operators" in device
+    for one in (of(busy, "triton_poi_0", operators=9e-5), of(dict(busy, graphs=1), operators=9e-5)):
+        assert one[0].endswith("only other kernels, or less to compute, make it faster.")
+
+
 @pytest.mark.parametrize(
     "name, title",
     [

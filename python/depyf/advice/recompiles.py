@@ -1213,8 +1213,8 @@ result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
         [
             helps(
                 "The code decides on the number, so each side is a compile, with dynamic=True, "
-                "too, and that is normal. To spare one, decide before the call, and pass the "
-                "outcome as a tensor: torch.where(outcome, a, b) computes both sides.",
+                "too. To spare one, decide before the call, and pass the outcome as a tensor: "
+                "torch.where(outcome, a, b) computes both sides.",
                 _PARITY,
                 """
 @torch.compile(backend="eager", dynamic=True)

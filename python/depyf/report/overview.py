@@ -265,7 +265,7 @@ class Node:
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
                 words.describe_texts(reason)
             if self.is_resume and reason["kind"] == "value" and words.is_kept(reason):
-                if not reason["help"] or "again for it alone" in reason["words"]:
+                if not reason["help"] or "fits no other value" in reason["words"]:
                     words.describe_kept(reason, line)
             if reason["kind"] == "global state":
                 self._compare_states(reason)
@@ -457,6 +457,19 @@ class Node:
             if match.group("file") == own and match.group("name") in names:
                 return way
         return []
+
+    def breaks_inside(self, inner: "Node") -> List[words.Said]:
+        """The breaks of this compile that are in a function which its code calls."""
+        function = inner.function or {}
+        file, first = inner.place
+        lines = range(first, first + max(1, str(function.get("source") or "").count("\n")))
+        found = []
+        for graph_break, told in zip(self.entry.get("breaks") or (), self.breaks):
+            frames = map(FRAME_IN.match, map(str, graph_break.get("user_stack") or ()))
+            places = [(one.group("file"), int(one.group("line"))) for one in frames if one]
+            if any(path == file and line in lines for path, line in places):
+                found.append(told)
+        return found
 
     def _say_where_it_is_uncut(self, graph_break: Document) -> None:
         """Says of a break at which torch gave the function up in which loop or `try` it is."""
@@ -949,43 +962,51 @@ def _key(prefix: str, entry: Document, used: Dict[str, int]) -> str:
 # ---- what to look at first -----------------------------------------------------------------------
 
 
+def joined(one: Dict[str, float], other: Dict[str, float]) -> Dict[str, float]:
+    """The seconds of two of `Cause["each"]` together: a part of a compile is within all of it."""
+    return dict(one, **{key: max(value, one.get(key, 0.0)) for key, value in other.items()})
+
+
 def causes(nodes: Sequence[Node]) -> List[Cause]:
     """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
 
     The costliest come first, failures before others of the same cost; what torch does by design
     comes last. `restarted` of a break are the seconds of analysis that torch threw away there,
-    which `cost` leaves out: they are a part of the compile that has the break.
+    which `cost` leaves out: they are a part of the compile that has the break. `each` are the
+    seconds, those `restarted` among them, by the key of the compile that took them: what two causes
+    cost together is no sum where both cost a part of one compile.
     """
     found: Dict[Tuple[Any, ...], Cause] = {}
 
     def add(identity: Tuple[Any, ...], node: Node, cost: float, cause: Cause) -> None:
         known = found.get(identity)
         if known is None:
-            cause.update(cost=0.0, nodes=[], count=0)
+            cause.update(cost=0.0, nodes=[], count=0, each={})
             known = found[identity] = cause
         known["cost"] += cost
         known["count"] += 1
         known["nodes"].append(node)
+        if cause["kind"] != "break":  # which costs the compiles after it
+            known["each"][node.key] = cost
 
     charged: Set[str] = set()
     identity: Tuple[Any, ...]
     for node in nodes:
         for graph_break in node.cuts:
-            cost, compiles = 0.0, 0
-            functions: Set[int] = set()
-            for child in node.children:
-                if child.key not in charged:
-                    charged.add(child.key)
-                    cost += child.seconds
-                    compiles += 1
-                    functions.add(id(child.function))
+            after = {child.key: child for child in node.children if child.key not in charged}
+            charged |= set(after)
+            each = {key: child.seconds for key, child in after.items()}
+            functions = {id(child.function) for child in after.values()}
             identity = ("break", graph_break["file"], graph_break["line"], graph_break["what"])
             empty: Cause = {"resumed": 0, "resume_functions": set(), "restarted": 0.0}
-            add(identity, node, cost, dict(empty, kind="break", **{"break": graph_break}))
-            found[identity]["resumed"] += compiles
+            cause = dict(empty, kind="break", **{"break": graph_break})
+            add(identity, node, sum(each.values()), cause)
+            found[identity]["resumed"] += len(after)
             # the analysis up to the first break, which torch begins again to cut the graph there
             if graph_break is node.cuts[0] and not node.failure:
                 found[identity]["restarted"] += _restarted(node)
+                each.setdefault(node.key, _restarted(node))
+            found[identity]["each"] = joined(found[identity]["each"], each)
             found[identity]["resume_functions"] |= functions
         # at the limit nothing is compiled: why not stands at the compiles before, if it is the same
         if node.reasons and not node.reasons[0].get("listed"):
@@ -1087,7 +1108,6 @@ _KEEP = (
     "torch.compiler.save_cache_artifacts() and load_cache_artifacts()."
 )
 _HELP = {
-    _COMPILED_AGAIN: "What spares each stands at the recompiles.",
     _SAME_GRAPH: (
         "Compile one function for all of them, such as the forward of one layer's class, and pass "
         "it what differs: its graph is compiled once."
@@ -1112,7 +1132,8 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
     """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes,
     and what helps.
 
-    A second can stand in two rows: a recompile may itself have started its analysis again.
+    A second can stand in two rows: a recompile may itself have started its analysis again. `each`
+    are a row's (seconds, node), for `overlap`.
     """
     found: Dict[str, Row] = {}
 
@@ -1159,8 +1180,11 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
             add(_GUARDS, guards, node)
     rows = [row for row in found.values() if row["seconds"] >= 0.005]
     for row in rows:
+        row["each"] = row["nodes"]
         row["nodes"] = [node for _, node in sorted(row["nodes"], key=lambda one: -one[0])]
-        if row["what"] == _GUARDS:
+        if row["what"] == _COMPILED_AGAIN:
+            row["help"] = _of_recompiles(row["nodes"])
+        elif row["what"] == _GUARDS:
             row["help"] = _of_guards(row["nodes"], nodes)
         elif row["what"] == _RESTARTED:
             row["help"] = _of_restarts(row["nodes"])
@@ -1170,6 +1194,47 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
     # of guards of a function that was compiled once nothing can be saved
     rows = [row for row in rows if row["help"] or row["what"] != _GUARDS]
     return sorted(rows, key=lambda row: -row["seconds"])
+
+
+def overlap(rows: Sequence[Row]) -> str:
+    """What a heading adds where rows of `avoidable` are not to be summed; "" where no compile
+    stands in two of them.
+    """
+    spent: Dict[str, List[float]] = {}
+    limits: Dict[str, float] = {}
+    for row in rows:
+        for value, node in row["each"]:
+            spent.setdefault(node.key, []).append(value)
+            limits[node.key] = node.seconds
+    if all(len(values) == 1 for values in spent.values()):
+        return ""
+    saved = sum(min(sum(values), limits[key]) for key, values in spent.items())
+    return ", at most %.2f s in all, as a compile can count in several rows" % saved
+
+
+def _of_recompiles(nodes: Sequence[Node]) -> str:
+    """Where it stands what spares recompiles, and of how many."""
+    normal = [one for one in nodes if one.reasons[0]["row"] in advice.NO_ACTION + advice.NORMAL]
+    helped = [one for one in nodes if one.reasons[0]["help"] and one not in normal]
+    others = [one for one in nodes if one not in normal + helped]
+    if len(helped) == len(nodes):
+        return "What spares each stands at the recompiles."
+    said = []
+    if helped:
+        said.append("what spares %d stands at the recompiles" % len(helped))
+    if normal:
+        said.append("%d %s no action (%s)" % (len(normal), _need(normal), _ids(normal)))
+    if others:
+        said.append("for %d there is no advice that was tested (%s)" % (len(others), _ids(others)))
+    return "Of the %s: %s." % (_compiles(len(nodes)), "; ".join(said))
+
+
+def _need(nodes: Sequence[Node]) -> str:
+    return "needs" if len(nodes) == 1 else "need"
+
+
+def _compiles(count: int) -> str:
+    return "1 compile" if count == 1 else "%d compiles" % count
 
 
 def _restarted(node: Node) -> float:
@@ -1231,7 +1296,6 @@ def _ids(nodes: Sequence[Node]) -> str:
 
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
-    said = []
     of_floats = [
         node
         for node in nodes
@@ -1243,27 +1307,25 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
         if node not in of_floats and any(one["row"] not in advice.NORMAL for one in node.cuts)
     ]
     meant = [node for node in nodes if node.cuts and node not in cut + of_floats]
-    for some, why in (
-        (cut, "at a graph break, and would not without it."),
-        (meant, "at the break that torch's optimizer makes on purpose, which needs no action."),
-    ):
-        if some:
-            which = "Each"
-            if len(some) < len(nodes):
-                numbers = len(nodes), len(some), _ids(some)
-                which = "Of the %d compiles that began again, %d (%s)" % numbers
-            said.append("%s did so %s" % (which, why))
+    parts = [
+        (cut, "at a graph break, and would not without it"),
+        (meant, "at the break that torch's optimizer makes on purpose, which needs no action"),
+        (of_floats, "because of a float (TensorifyScalarRestartAnalysis)"),
+    ]
+    parts = [one for one in parts if one[0]]
+    told = ""
+    if [len(some) for some, _ in parts] == [len(nodes)]:
+        told = "%s did so %s." % ("It" if len(nodes) == 1 else "Each", parts[0][1])
+    elif parts:
+        said = "; ".join("%d (%s) did so %s" % (len(some), _ids(some), why) for some, why in parts)
+        told = "Of the %s that began again, %s." % (_compiles(len(nodes)), said)
     if of_floats:
-        which = " (%s)" % _ids(of_floats) if len(of_floats) < len(nodes) else ""
-        said.append(
-            "TensorifyScalarRestartAnalysis"
-            + which
-            + ": torch took a float for any number, could not make it "
-            "a tensor in the graph, and began again with the float as a constant. Where your code "
-            "passes it, pass a tensor; where it hardly changes, set "
-            "torch._dynamo.config.specialize_float = True."
+        told += (
+            " Torch took the float for any number, could not make it a tensor in the graph, and "
+            "began again with the float as a constant. Where your code passes it, pass a tensor; "
+            "where it hardly changes, set torch._dynamo.config.specialize_float = True."
         )
-    return " ".join(said)
+    return told
 
 
 def _of_guards(long: Sequence[Node], nodes: Sequence[Node]) -> str:

@@ -223,6 +223,7 @@ def render(runs: List[Document], folder: str) -> str:
         ]
 
     causes = overview.alike(overview.causes(nodes))
+    avoidable = overview.avoidable(nodes)
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
     return _template().render(
@@ -236,7 +237,8 @@ def render(runs: List[Document], folder: str) -> str:
         packs=packs,
         number_of=lambda text: said.add(str(text) or " "),
         causes=causes,
-        avoidable=overview.avoidable(nodes),
+        avoidable=avoidable,
+        avoidable_overlap=overview.overlap(avoidable).lstrip(", ").capitalize(),
         profiles=profiles,
         flows=flow.draw(nodes),
         kernels=any(node.kernels for node in nodes),

@@ -167,11 +167,30 @@ def conclusions(profile: Dict[str, Any]) -> List[str]:
         sum(parts.get(name, 0.0) for name in ("graphs", "operators", "autograd", "waiting")) / whole
     )
     if not found and work >= 0.5:
-        found.append(
-            "%.0f %% of the time is what the graphs compute: only other kernels, or less to "
-            "compute, make it faster." % (100 * work)
-        )
+        if _is_one_by_one(profile):
+            found.append(
+                "%.0f %% of the time is operators that run %s." % (100 * work, _ONE_BY_ONE)
+            )
+        else:
+            found.append(
+                "%.0f %% of the time is what the graphs compute: only other kernels, or less to "
+                "compute, make it faster." % (100 * work)
+            )
     return found
+
+
+#: what helps where a backend generates no code
+_ONE_BY_ONE = (
+    "one by one, as the backend generates no code for the graphs: a backend that fuses operators, "
+    'such as torch.compile\'s own ("inductor"), may make it faster'
+)
+
+
+def _is_one_by_one(profile: Dict[str, Any]) -> bool:
+    """Whether what was computed are operators, and no code that a backend generated."""
+    parts = profile["parts"]
+    generated = [one for one in profile.get("operators") or () if one["name"].startswith("triton_")]
+    return parts.get("operators", 0.0) > 0 and not parts.get("graphs") and not generated
 
 
 #: from how many kernels for each launch on it pays to launch them as one CUDA graph
@@ -187,6 +206,10 @@ def _of_device(profile: Dict[str, Any]) -> List[str]:
     # the profiler makes launches slower, not kernels
     timing = profile.get("compiled")
     each = max(busy, timing["median"] if timing else profile["whole"] / profile["calls"], 1e-12)
+    on_device = [one for one in profile.get("operators") or () if one["device"] != "cpu"]
+    if busy >= each / 2 and on_device and not device["graphs"] and _is_one_by_one(profile):
+        computes = "The GPU computes for %s of the %s of a call. Its operators run %s."
+        return [computes % (short_time(busy), short_time(each), _ONE_BY_ONE)]
     if busy >= each / 2:
         return [
             "The GPU computes for %s of the %s of a call: only other kernels, or less to compute, "

@@ -103,7 +103,7 @@ def describe_constant(
         del found["help"][place], found["patches"][place]
     if row is None:
         return
-    found["words"] += "; the compile for it is again for it alone"
+    found["words"] += "; the compile for it fits no other value, either"
     if row == "integer used as a constant":
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
@@ -262,7 +262,8 @@ def describe_any(
     any_number = "is another number; from here on any number fits"
     if asked:
         any_number += " for which `%s` holds" % asked[0]
-    now = "is one of which `%s` holds" % known[0] if known else any_number
+    only = "is another number; the compile for it fits the numbers for which `%s` holds"
+    now = only % known[0] if known else any_number
     found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known or given:
