@@ -21,7 +21,8 @@ from depyf.trace.names import resume_title
 from depyf.trace.operator_lines import lines_of
 
 _ALL = "depyf: all calls"
-_REGION = "Torch-Compiled Region: "
+_REGION = "Torch-Compiled Region"  # up to torch 2.4 that alone, without the compile
+_REGION_OF = _REGION + ": "
 #: the parts of a call in their order, with what they are called where they are shown
 PARTS = runtime.PARTS
 
@@ -359,8 +360,8 @@ class _Sums:
             inside = stack[-1].part if stack else "other"
             region = stack[-1].region if stack else ""
             part = _part(name, inside)
-            if name.startswith(_REGION):
-                region = name[len(_REGION) :].split(" ")[0]
+            if name.startswith(_REGION_OF):
+                region = name[len(_REGION_OF) :].split(" ")[0]
                 entry = self.entry(region)
                 entry.calls += 1
                 for lookup in waiting:
