@@ -852,6 +852,71 @@ def test_sizes_that_a_librarys_wrapper_hands_on_have_advice_for_the_readers_comp
     assert len(advised(text, "after")[1]) == 1
 
 
+_SCALAR = """
+@torch.compile(backend="eager")
+def f(x):
+    scale = x.sum().item()
+    y = x * scale
+    peak = y.abs().max().item()
+    if peak > 10:
+        y = y / peak
+    return y * 2
+
+result = [f(torch.ones(3) * scale) for scale in (1.0, 4.0)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_setting_for_the_whole_program_names_the_line_for_which_it_does_not_help():
+    nodes = run(_SCALAR, "scalar")[1]
+    (said,) = met(nodes, "item")
+    (text,) = [one for one, patch in zip(said["help"], said["patches"]) if patch]
+    assert text.startswith("First change scalar.py:7, where Python needs such a number")
+    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
+    assert [one for node in run(setting + _SCALAR, "set")[1] for one in node.breaks]
+    changed = _SCALAR.replace(".max().item()", ".max()").replace(
+        "    if peak > 10:\n        y = y / peak\n",
+        "    y = torch.where(peak > 10, y / peak, y)\n",
+    )
+    wanted = run(_SCALAR, "scalar", eager=True)[0]
+    result, after = run(setting + changed, "both")
+    assert not [one for node in after for one in node.breaks]
+    torch.testing.assert_close(result, wanted)
+
+
+_LOADS = """
+from collections import defaultdict
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.load = defaultdict(int)
+
+    def forward(self, x):
+        for part in range(2):
+            self.load[part] += x.shape[0]
+        return x * 2
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(size)) for size in (4, 5, 6)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_dict_of_counts_is_not_advised_to_be_a_tensor_of_elements():
+    nodes = run(_LOADS, "loads")[1]
+    (first, second) = [node.reasons[0] for node in nodes[1:]]
+    assert first["row"] == "growing dict" and second["row"] == "counter"
+    assert (
+        "fill it outside of the compiled function. And for `x`: torch.compile(..., "
+        in (first["help"][0])
+    )
+    assert not any(first["patches"] + second["patches"])
+    text = _LOADS.replace("            self.load[part] += x.shape[0]\n", "            pass\n")
+    text = text.replace('"eager")', '"eager", dynamic=True)')
+    assert len(run(text, "no loads")[1]) == 1
+
+
 @pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
 def test_a_number_beside_one_that_stays_a_constant_is_not_advised_to_be_made_symbolic():
     nodes = run(BESIDE, "two numbers that change")[1]

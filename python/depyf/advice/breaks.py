@@ -333,12 +333,14 @@ result = weight.detach()
 _TRAINING = """
 weight = torch.nn.Parameter(torch.ones(3))
 optimizer = torch.optim.SGD([weight], lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (step + 1))
 
 @torch.compile(backend="eager")
 def step(x):
     optimizer.zero_grad()
     (x * weight).sum().backward()
     optimizer.step()
+    scheduler.step()
 
 for _ in range(3):
     step(torch.ones(3))
@@ -647,6 +649,14 @@ _MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|
 _ALL_SUCH = (
     "The setting is for all such operations of the program: where Python needs what one of them "
     "gives, as .tolist(), a range or a branch does, torch may raise an error."
+)
+
+
+#: what is to be done before the setting that keeps `.item()` in the graph, where the run has code
+#: of which it does not keep it
+DECIDED_FIRST = (
+    "First change {at}, where Python needs such a number: the setting is for the whole program, and "
+    "there the graph breaks with it, too. Then "
 )
 
 
@@ -1478,22 +1488,28 @@ result = weight.detach()
         "`{called}` is not traced by design: it belongs around what is compiled.",
         [
             helps(
-                "Compile the function that computes the loss, and `optimizer.step` by itself; "
-                "leave zero_grad(), GradScaler and schedulers outside.",
+                "Compile the function that computes the loss, and the optimizer's step by itself: "
+                "before a scheduler is made, optimizer.step = types.MethodType("
+                "torch.compile(type(optimizer).step), optimizer). Leave .backward(), zero_grad(), "
+                "GradScaler and schedulers outside.",
                 _TRAINING,
                 """
+import types
 weight = torch.nn.Parameter(torch.ones(3))
 optimizer = torch.optim.SGD([weight], lr=0.1)
+compiled = torch.compile(type(optimizer).step, backend="eager")
+optimizer.step = types.MethodType(compiled, optimizer)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (step + 1))
 
 @torch.compile(backend="eager")
 def loss_of(x):
     return (x * weight).sum()
 
-update = torch.compile(optimizer.step, backend="eager")
 for _ in range(3):
     optimizer.zero_grad()
     loss_of(torch.ones(3)).backward()
-    update()
+    optimizer.step()
+    scheduler.step()
 result = weight.detach()
 """,
             ),

@@ -1864,8 +1864,8 @@ result = [f(torch.ones(3), torch.arange(3) == number) for number in range(3)]
         "",
         [
             helps(
-                "A dict that the function fills is guarded by its contents: fill it outside of "
-                "the compiled function.",
+                "A dict that the function fills is guarded by its contents: return what it is to "
+                "hold, and fill it outside of the compiled function.",
                 _MEMO,
                 """
 memo = {}

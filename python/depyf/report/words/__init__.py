@@ -23,7 +23,7 @@ from depyf.report.words.beside import (
     of_type,
     type_of_literal,
 )
-from depyf.report.words.breaks import Said, gives_up, of_break
+from depyf.report.words.breaks import Said, gives_up, name_needed, of_break
 from depyf.report.words.caches import graphs_asked_for
 from depyf.report.words.failures import (
     from_then_on,
@@ -74,6 +74,7 @@ __all__ = [
     "is_limit",
     "is_number",
     "keep_advice_of_compile",
+    "name_needed",
     "no_compile_of_rest",
     "of_break",
     "of_failure",

@@ -372,7 +372,13 @@ def describe_beside(found: Said, other: Said) -> None:
     if other["kind"] == "container":
         form = "; `%s`, which had %s elements, has %s, too"
     found["words"] += form % (other["name"], other["before"] or "no", other["after"])
+    own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     found.update({key: other[key] for key in ("row", "help", "patches")})
+    if own and found["help"]:
+        # neither helps without the other
+        both = "%s And for `%s`: %s" % (found["help"][0], found["name"], own)
+        found["help"] = [both] + found["help"][1:]
+        found["patches"] = [""] * len(found["help"])
 
 
 def describe_stop(found: Said) -> None:

@@ -138,6 +138,44 @@ def of_break(found: Document) -> Said:
     }
 
 
+#: rows of a number that Python needs at once
+_NEEDED = (
+    "item that decides",
+    "item that orders",
+    "item that is printed",
+    "item as an index",
+    "item in a list",
+)
+
+
+def name_needed(found: Sequence[Said]) -> None:
+    """Says, beside a setting that keeps numbers in the graph, which lines of the same run need one
+    at once.
+
+    Args:
+        found: what is said of the breaks of one run.
+    """
+    needed = [one for one in found if one["row"] in _NEEDED]
+    places = [(one["file"], _needed_at(one) or one["line"]) for one in needed]
+    at = ", ".join("%s:%d" % (os.path.basename(file), line) for file, line in sorted(set(places)))
+    begin = break_rows.DECIDED_FIRST.format(at=at)
+    for one in found if needed else ():
+        if one["row"] == "item":
+            one["help"] = [
+                begin + text if patch.startswith(_SETS) and not text.startswith(begin) else text
+                for text, patch in zip(one["help"], one["patches"])
+            ]
+
+
+def _needed_at(said: Said) -> int:
+    """The line that needs a number."""
+    for at, _ in _USES:
+        used = at(said["file"], said["line"])
+        if used:
+            return used
+    return 0
+
+
 def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether what a loop does is a call already, or the innermost loop around a break is a
     library's: nobody can make a function of its body, and torch compiles what it calls.

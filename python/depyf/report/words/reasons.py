@@ -446,7 +446,9 @@ def advise(found: Said, key: str, **names: str) -> None:
     if key == "dict that is given keys":
         given_keys = uses.keys_given(found["file"], found["line"], found["name"])
         names["keys"] = ", ".join(repr(one) for one in given_keys)
-    names["setting"] = setting.group() if setting and not decides else ""
+    # a number of a container that is counted up stays one: with the setting, the graph computes it
+    counts = re.match(r"^[\w.]+\[[^\]]*\]\s*[-+*/]=", found["source"])
+    names["setting"] = setting.group() if setting and not decides and not counts else ""
     given = advice_of(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
@@ -579,7 +581,7 @@ def _length_row(found: Said) -> str:
         return row
     if uses.keys_given(found["file"], found["line"], found["name"]):
         return "dict that is given keys"
-    if re.search(r"^[\w.]+\[[^\]=]+\]\s*=(?!=)|\.(setdefault|update)\(", source):
+    if re.search(r"^[\w.]+\[[^\]=]+\]\s*[-+*/|&]?=(?!=)|\.(setdefault|update)\(", source):
         return "growing dict"
     if "grows" in used:
         return "growing list"
