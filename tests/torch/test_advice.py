@@ -917,6 +917,28 @@ def test_a_dict_of_counts_is_not_advised_to_be_a_tensor_of_elements():
     assert len(run(text, "no loads")[1]) == 1
 
 
+@pytest.mark.parametrize(
+    "body, left",
+    [
+        ("if not n:\n            continue\n        self.load[e] += n", [8]),  # a key of a dict
+        ("if not n:\n            continue\n        self.seen[0] += n", []),  # nothing is added
+        ("if not n:\n            continue\n        sizes.append(n)", [8]),
+        ("if n:\n            self.last = n", [7]),
+        ("if not n:\n            continue\n        out[e] = x[n]", []),  # a tensor
+        ("if not n:\n            return out\n        out = out + x", [9]),
+    ],
+)
+def test_what_a_branch_leaves_out_beside_tensors_is_found(tmp_path, body, left):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "class Model:\n    def __init__(self):\n"
+        "        self.load, self.seen = defaultdict(int), [0, 0]\n"
+        "    def forward(self, x, n, out, sizes):\n      for e in range(2):\n        %s\n"
+        "      sizes.append(out)\n" % body
+    )
+    assert uses.left_out_at(str(program), 6) == left
+
+
 @pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
 def test_a_number_beside_one_that_stays_a_constant_is_not_advised_to_be_made_symbolic():
     nodes = run(BESIDE, "two numbers that change")[1]

@@ -522,6 +522,60 @@ class Model(torch.nn.Module):
 model = torch.compile(Model(), backend="eager")
 result = [model(torch.arange(5.0) - count) for count in range(4)]
 """
+_SIZES = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = []
+
+    def forward(self, x):
+        rows = torch.where(x > 0)[0]
+        out = torch.zeros(6)
+        if rows.numel() == 0:
+            return out
+        self.sizes.append(rows.numel())
+        return out.index_add(0, rows, x[rows] * 2)
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.arange(6.0) - count) for count in range(6)]
+"""
+_SIZES_CAPTURED = """
+torch._dynamo.config.capture_dynamic_output_shape_ops = True
+sizes = []
+
+@torch.compile(backend="eager")
+def f(x):
+    rows = torch.where(x > 0)[0]
+    out = torch.zeros(6)
+    if rows.numel() == 0:
+        return out
+    sizes.append(1)
+    return out.index_add(0, rows, x[rows] * 2)
+
+result = [f(torch.arange(6.0) - 2)]
+"""
+_PARTS = """
+sizes = []
+
+@torch.compile(backend="eager", dynamic=True)
+def part(x):
+    return x * 2
+
+def f(x):
+    rows = torch.where(x > 0)[0]
+    out = torch.zeros(6)
+    if rows.numel() == 0:
+        return out
+    sizes.append(rows.numel())
+    return out.index_add(0, rows, part(x[rows]))
+
+result = [f(torch.arange(6.0) - count) for count in range(6)]
+"""
+_OF_PARTS = (
+    "Compile the functions that compute with what is selected, with dynamic=True, and leave what "
+    "selects it uncompiled. To remove the branch would change results: for what is empty it also "
+    "leaves out what changes a list, a dict or an attribute ({left})."
+)
 _EQUAL = """
 @torch.compile(backend="eager")
 def f(x, y):
@@ -722,6 +776,22 @@ result = x
 
 ROWS = (
     WHILE,
+    row(
+        "branch that leaves out more",
+        "Which way the branch goes depends on a number that a tensor's values decide, such as how "
+        "many elements a mask keeps.",
+        [
+            helps(
+                _OF_PARTS,
+                _SIZES_CAPTURED,
+                _PARTS.replace("for count in range(6)", "for count in (2,)"),
+            )
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"\n\? decided by a number\n\? leaves out [line \d,]+",
+        names=r"\n\? leaves out (?P<left>[line \d,]+)",
+    ),
     row(
         "branch on a number",
         "Which way the branch goes depends on a number that a tensor's values decide, such as how "
@@ -1295,6 +1365,15 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
         ids=("GB0036",),
         reason=r"^Dynamic shape operator$|^dynamic shape operator",
         where=r"aten\._?unique",
+    ),
+    row(
+        "dynamic shape that leaves out more",
+        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        [helps(_OF_PARTS, _SIZES, _PARTS)],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"\n\? line \d+ asks for its size\n\? leaves out [line \d,]+",
+        names=r"(?s)\n\? (?P<at>line \d+) asks for its size\n\? leaves out (?P<left>[line \d,]+)",
     ),
     row(
         "dynamic shape that is counted",

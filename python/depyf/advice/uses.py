@@ -122,6 +122,58 @@ def counted_at(file: str, line: int) -> List[int]:
     return sorted(found)
 
 
+def left_out_at(file: str, line: int) -> List[int]:
+    """The lines that change something that outlives the function, or is no tensor, and that the
+    branch of a line leaves out on one side: elements of a list or a dict, attributes.
+    """
+    tree = parsed(file) if file and line else None
+    function = _around(tree, line) if tree is not None else None
+    found: Set[int] = set()
+    for node in _nodes(function) if function is not None else ():
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            for place, one in enumerate(block if isinstance(block, list) else ()):
+                if not isinstance(one, ast.If) or not one.test.lineno <= line <= _last(one.test):
+                    continue
+                leaves = isinstance(one.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
+                sides: List[Any] = list(one.body) + list(one.orelse)
+                sides += list(block[place + 1 :]) if leaves else []
+                if leaves and isinstance(one.body[-1], ast.Return):
+                    end = _last(one)
+                    sides += [each for each in function.body if each.lineno > end]
+                for side in sides:
+                    found |= {each.lineno for each in ast.walk(side) if _is_kept(tree, each)}
+    return sorted(found)
+
+
+def _is_kept(tree: Any, node: Any) -> bool:
+    """Whether a node changes a container or an attribute."""
+    if isinstance(node, ast.Call):
+        return _method(node) in _GROWS | {"update", "setdefault"}
+    targets = list(node.targets) if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AugAssign):
+        targets = [node.target]
+        if _path(_whole(node.target)).startswith("self.") and _counts(tree, node.target):
+            return False  # nothing is added for what is empty
+    for target in targets:
+        if isinstance(target, ast.Attribute) and isinstance(node, ast.Assign):
+            return True
+        if isinstance(target, ast.Subscript):
+            made = list(_made(tree, target.value))
+            if made and all(isinstance(one, _CONTAINERS) or _makes_dict(one) for one in made):
+                return True
+    return False
+
+
+def _makes_dict(node: Any) -> bool:
+    """Whether an expression calls a class of Python's containers."""
+    func = getattr(node, "func", None)
+    return getattr(func, "attr", getattr(func, "id", "")) in _MAKE_CONTAINERS
+
+
+_MAKE_CONTAINERS = ("defaultdict", "Counter", "OrderedDict", "dict", "list", "deque")
+
+
 def _counts(tree: Any, target: Any) -> bool:
     """Whether the file makes a target of numbers, or one in a list of numbers."""
     if isinstance(target, ast.Subscript):
@@ -965,8 +1017,9 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
     name = node.id if isinstance(node, ast.Name) else node.attr
     for one in _nodes(tree):
         if isinstance(one, ast.Assign):
-            if any(name == getattr(to, "id", getattr(to, "attr", "")) for to in one.targets):
-                yield one.value
+            for to, value in _stores(one):
+                if name == getattr(to, "id", getattr(to, "attr", "")):
+                    yield value
 
 
 #: expressions that are numbers where what they are made of is, and texts of such

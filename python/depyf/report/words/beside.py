@@ -373,6 +373,7 @@ def describe_beside(found: Said, other: Said) -> None:
         form = "; `%s`, which had %s elements, has %s, too"
     found["words"] += form % (other["name"], other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
+    own = "" if KEPT.search(found["name"]) else own
     found.update({key: other[key] for key in ("row", "help", "patches")})
     if own and found["help"]:
         # neither helps without the other

@@ -87,12 +87,13 @@ def of_break(found: Document) -> Said:
     elif _SIZED.search(reason):
         used = uses.sized_at(filename, line)
         said += "\n? line %d asks for its size" % used if used else ""
+        said += _left_out(filename, used) if used else ""
         counted = uses.counted_at(filename, line) if used else []
         said += "\n? %s counts" % ", ".join("line %d" % one for one in counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         said += "\n? prints a number"
     if _OF_NUMBER.search(raw):
-        said += "\n? decided by a number"
+        said += "\n? decided by a number" + _left_out(filename, line)
     number = _GB.search(found.get("url") or "")
     code = "GB" + number.group(1) if number else ""
     hints = "\n".join(map(str, found.get("hints") or ()))
@@ -136,6 +137,12 @@ def of_break(found: Document) -> Said:
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+def _left_out(filename: str, line: int) -> str:
+    """What is noted of a branch that leaves out more than what computes with tensors."""
+    left = uses.left_out_at(filename, line)
+    return "\n? leaves out %s" % ", ".join("line %d" % one for one in left) if left else ""
 
 
 #: rows of a number that Python needs at once
