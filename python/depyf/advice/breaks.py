@@ -709,8 +709,8 @@ _ALL_SUCH = (
 #: what is to be done before the setting that keeps `.item()` in the graph, where the run has code
 #: of which it does not keep it
 DECIDED_FIRST = (
-    "First change {at}, where Python needs such a number: the setting is for the whole program, and "
-    "there the graph breaks with it, too. Then "
+    "First change {at}, where Python needs such a number: the setting is for the whole program, "
+    "and there the graph breaks with it, too. Then "
 )
 
 

@@ -123,27 +123,36 @@ def counted_at(file: str, line: int) -> List[int]:
 
 
 def left_out_at(file: str, line: int) -> List[int]:
-    """The lines that change something that outlives the function, or is no tensor, and that the
-    branch of a line leaves out on one side: elements of a list or a dict, attributes.
+    """The lines that change a container or an attribute, and that the branch of a line leaves out
+    on one side.
     """
     tree = parsed(file) if file and line else None
     function = _around(tree, line) if tree is not None else None
     found: Set[int] = set()
     for node in _nodes(function) if function is not None else ():
         for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
+            block: Any = getattr(node, name, None)
             for place, one in enumerate(block if isinstance(block, list) else ()):
-                if not isinstance(one, ast.If) or not one.test.lineno <= line <= _last(one.test):
-                    continue
-                leaves = isinstance(one.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
-                sides: List[Any] = list(one.body) + list(one.orelse)
-                sides += list(block[place + 1 :]) if leaves else []
-                if leaves and isinstance(one.body[-1], ast.Return):
-                    end = _last(one)
-                    sides += [each for each in function.body if each.lineno > end]
-                for side in sides:
-                    found |= {each.lineno for each in ast.walk(side) if _is_kept(tree, each)}
+                if isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test):
+                    for side in _left_out(function, one, block[place + 1 :]):
+                        kept = [each for each in ast.walk(side) if _is_kept(tree, each)]
+                        found |= {getattr(each, "lineno", 0) for each in kept}
     return sorted(found)
+
+
+def _left_out(function: Any, branch: ast.If, below: List[Any]) -> List[Any]:
+    """The statements that a branch leaves out on one side or the other.
+
+    Args:
+        function: around the branch.
+        below: the statements of its block that follow it.
+    """
+    sides: List[Any] = branch.body + branch.orelse
+    if isinstance(branch.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise)):
+        sides = sides + below
+    if isinstance(branch.body[-1], ast.Return):
+        sides = sides + [one for one in function.body if one.lineno > _last(branch)]
+    return sides
 
 
 def _is_kept(tree: Any, node: Any) -> bool:
