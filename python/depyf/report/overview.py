@@ -571,6 +571,8 @@ def _constant_beside(
         stack = "\n".join(map(str, guard.get("user_stack") or ()))
         text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
         other = words.of_reason(text)
+        if not other["name"]:
+            continue  # computed from several values: a condition, and no value of its own
         other["after"] = now[what, name][0]
         words.describe_constant(other, source=source)
         return other
