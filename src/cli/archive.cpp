@@ -45,7 +45,9 @@ bool Archive::is_archive(std::span<const std::uint8_t> bytes) {
 Archive::Archive(std::vector<std::uint8_t> bytes, std::string name)
     : bytes_(std::move(bytes)), name_(std::move(name)) {
   const std::size_t end = find_end(bytes_);
-  if (end == bytes_.size()) throw Error(name_ + ": this is no zip file: its directory is missing");
+  if (end == bytes_.size())
+    throw Error(name_ +
+                ": damaged zip file: the directory at its end is missing; copy the file again");
   const std::uint32_t count = number(bytes_, end + 10, 2), size = number(bytes_, end + 12, 4),
                       start = number(bytes_, end + 16, 4);
   if (count == 0xFFFF || start == 0xFFFFFFFF)

@@ -17,8 +17,8 @@ struct Member {
 
 class Archive {
  public:
-  /// Throws Error for what is no zip file, or is one in a form that is not read (several disks,
-  /// more than 4 GiB).
+  /// Throws Error for what is no whole zip file, or is one in a form that is not read (several
+  /// disks, more than 4 GiB).
   Archive(std::vector<std::uint8_t> bytes, std::string name);
 
   const std::vector<Member>& members() const { return members_; }

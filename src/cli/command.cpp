@@ -55,7 +55,8 @@ completion  a script that completes this command in a shell
 
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
-  -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc
+  -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc;
+                          a file that was given twice is written once
   --force                 replace files of another content in DIR; without it they stay, and the
                           exit code is 1
   -j, --jobs N            files at a time (default: one for each processor)
@@ -78,7 +79,8 @@ check
 
 exit code
   0  done, also if no CPython of the version was found
-  1  a part could not be decompiled or is not proven, or the files differ
+  1  an input could not be read while others were, a part could not be decompiled or is not
+     proven, or the files differ
   2  no input could be read, or the usage was wrong
   3  compare: neither proven nor told apart
 
@@ -157,6 +159,7 @@ Verb parse_verb(const std::string& text, bool in_python) {
   };
   for (const auto& [name, verb] : kVerbs)
     if (text == name) return verb;
+  if (text == "--version") throw UsageError("--version stands alone");
   throw UsageError(std::string(text.starts_with('-') ? "unknown option" : "unknown command") +
                    " '" + text + "': expected " +
                    (in_python ? "run, report, diff, decompile, dis, dump, compare or completion"
@@ -616,11 +619,12 @@ std::string named(const std::string& path, const std::vector<std::string>& names
 void report_summary(const Options& options, const std::vector<Input>& inputs,
                     const std::vector<FileResult>& results) {
   constexpr std::size_t most_names = 20;
-  std::size_t read = 0, complete = 0, unwritten = 0, proven = 0;
+  std::size_t read = 0, complete = 0, unwritten = 0, proven = 0, containers = 0;
   std::map<std::string, std::size_t> unchecked;  // by the reason
   std::vector<std::string> refuted, fallen, own_names;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const FileResult& result = results[i];
+    containers += inputs[i].container;
     read += result.read;
     complete += result.complete;
     unwritten += result.unwritten;
@@ -632,12 +636,14 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
     if (!result.fallen.empty()) fallen.push_back(named(path, result.fallen));
     if (!result.named.empty()) own_names.push_back(named(path, result.named));
   }
-  std::string summary = std::to_string(results.size()) +
-                        (results.size() == 1 ? " file: " : " files: ") + std::to_string(complete) +
-                        " decompiled";
+  const std::size_t files = results.size() - containers;
+  if (files == 0) return;  // what is wrong with each was said
+  std::string summary = std::to_string(files) + (files == 1 ? " file: " : " files: ") +
+                        std::to_string(complete) + " decompiled";
   add_count(summary, read - complete - unwritten, "in part");
   add_count(summary, unwritten, "not written");
-  add_count(summary, results.size() - read, "could not be read");
+  add_count(summary, files - read, "could not be read");
+  add_count(summary, containers, containers == 1 ? "folder gave none" : "folders gave none");
   std::string checked;
   add_count(checked, proven, "proven");
   add_count(checked, refuted.size(), "not proven");
@@ -659,12 +665,9 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   report(summary, good ? Colour::Green : Colour::Yellow);
 }
 
-/// The files that the options name. Throws Error where there is none.
+/// What the options name; at least one.
 std::vector<Input> inputs_of(const Options& options) {
-  std::vector<Input> inputs =
-      cli::collect_inputs(options.paths, options.modules, options.host.program);
-  if (inputs.empty()) throw Error(options.paths[0] + ": there is no .pyc file in it");
-  return inputs;
+  return cli::collect_inputs(options.paths, options.modules, options.host.program);
 }
 
 /// How far a command is, for who interrupts it.
@@ -686,8 +689,10 @@ void last_words(const Progress& progress) {
 int run_decompile(const Options& options, Progress& so_far) {
   std::vector<Input> inputs = inputs_of(options);
   bool to_folder = !options.output.empty();
-  if (inputs.size() > 1 && !to_folder)
-    throw UsageError(std::to_string(inputs.size()) + " files: -o DIR says where their sources go");
+  const auto files = std::count_if(inputs.begin(), inputs.end(),
+                                   [](const Input& input) { return input.refused.empty(); });
+  if (files > 1 && !to_folder)
+    throw UsageError(std::to_string(files) + " files: -o DIR says where their sources go");
   unsigned jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   jobs = static_cast<unsigned>(std::min<std::size_t>(jobs, inputs.size()));
   std::vector<FileResult> results(inputs.size());
@@ -844,7 +849,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
     write_all(stdout, filled_in(kHelp));
     return flushed(0);
   }
-  if (arguments[0] == "--version") {
+  if (arguments[0] == "--version" && arguments.size() == 1) {
     write_all(stdout, "depyf " DEPYF_VERSION "\n");
     return flushed(0);
   }

@@ -10,25 +10,37 @@ namespace depyf {
 namespace {
 
 constexpr std::string_view kBash = R"(# bash completion for depyf: source <(depyf completion bash)
+_depyf_words() {
+    compopt +o filenames 2>/dev/null
+    COMPREPLY=($(compgen -W "$1" -- "$2"))
+}
+# names may hold blanks; bash 3.2 has no mapfile
+_depyf_files() {
+    local name
+    COMPREPLY=()
+    while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen "$1" -- "$2")
+}
 _depyf() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
     local command=${COMP_WORDS[1]} options=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         options="decompile dis dump compare completion run report diff --help --version"
-        COMPREPLY=($(compgen -W "$options" -- "$word"))
+        _depyf_words "$options" "$word"
         return
     fi
     case $before in
-        --stage) COMPREPLY=($(compgen -W "@STAGES@" -- "$word")); return ;;
-        --after) COMPREPLY=($(compgen -W "@STEPS@" -- "$word")); return ;;
-        --format) COMPREPLY=($(compgen -W "text json dot" -- "$word")); return ;;
-        --python) COMPREPLY=($(compgen -W "@VERSIONS@" -- "$word")); return ;;
-        -o|--output|--dump) COMPREPLY=($(compgen -d -- "$word")); return ;;
+        --stage) _depyf_words "@STAGES@" "$word"; return ;;
+        --after) _depyf_words "@STEPS@" "$word"; return ;;
+        --format) _depyf_words "text json dot" "$word"; return ;;
+        --python) _depyf_words "@VERSIONS@" "$word"; return ;;
+        --backend) _depyf_words "eager aot_eager inductor" "$word"; return ;;
+        -m|--module|-j|--jobs|--code|--indentation|--ladder|--lines|--max-*) return ;;
+        -o|--output|--dump) _depyf_files -d "$word"; return ;;
     esac
     case $command in
         decompile)
-            options="-m --module -o --output --force -j --jobs --check --no-check --format --python"
+            options="-m --module -o --output --force -j --jobs --no-check --format --python"
             options="$options --indentation --keep-temporaries --ladder --help" ;;
         dis) options="-m --module --code --python --help" ;;
         dump) options="--stage --after -m --module --code --format --python --help" ;;
@@ -39,11 +51,11 @@ _depyf() {
         report) options="--open --text --help" ;;
         diff) options="--page --lines --help" ;;
         compare) options="--python --help" ;;
-        completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$word")); return ;;
+        completion) _depyf_words "bash zsh fish" "$word"; return ;;
     esac
     case $word in
-        -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-        *) COMPREPLY=($(compgen -f -- "$word")) ;;
+        -*) _depyf_words "$options" "$word" ;;
+        *) _depyf_files -f "$word" ;;
     esac
 }
 complete -o filenames -F _depyf depyf
@@ -72,7 +84,8 @@ _depyf() {
             '--breaks[only graph breaks]' '--recompiles[only recompiles]' \
             '--guards[only guards of a line]:line:' '--find-nonfinite[the first NaN or infinity]' \
             '--max-breaks[allowed]:number:' '--max-recompiles[allowed]:number:' \
-            '--max-compile-seconds[allowed]:number:' '--backend[of torch.compile]:name:' \
+            '--max-compile-seconds[allowed]:number:' \
+            '--backend[of torch.compile]:name:(eager aot_eager inductor)' \
             '-m[a module]:module:' '--help' '*:file:_files' ;;
         report) _arguments '--open[in a browser]' '--text[no page]' '--help' '*:dump:_files' ;;
         diff) _arguments '--page[as HTML]:file:_files' '--lines[of each text]:number:' '--help' \
@@ -85,7 +98,6 @@ _depyf() {
             {-o,--output}'[folder]:folder:_files -/' \
             {-j,--jobs}'[files at a time]:number:' \
             '--force[replace files in the folder]' \
-            '--check[prove the output, the default]' \
             '--no-check[do not prove the output]' \
             '--code[qualified name]:name:' '--indentation[columns]:number:' \
             '--keep-temporaries' '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
@@ -107,7 +119,6 @@ complete -c depyf -s m -l module -x
 complete -c depyf -s o -l output -r -a "(__fish_complete_directories)"
 complete -c depyf -s j -l jobs -x
 complete -c depyf -l force
-complete -c depyf -l check
 complete -c depyf -l no-check
 complete -c depyf -l code -x
 complete -c depyf -l indentation -x
@@ -130,7 +141,7 @@ complete -c depyf -n "$in_run" -l find-nonfinite
 complete -c depyf -n "$in_run" -l max-breaks -x
 complete -c depyf -n "$in_run" -l max-recompiles -x
 complete -c depyf -n "$in_run" -l max-compile-seconds -x
-complete -c depyf -n "$in_run" -l backend -x
+complete -c depyf -n "$in_run" -l backend -x -a "eager aot_eager inductor"
 complete -c depyf -n "__fish_seen_subcommand_from report" -l open
 complete -c depyf -n "__fish_seen_subcommand_from report" -l text
 complete -c depyf -n "__fish_seen_subcommand_from diff" -l page -r

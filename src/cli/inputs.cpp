@@ -8,6 +8,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "cli/interpreter.h"
@@ -46,10 +47,14 @@ struct Closer {
 };
 using File = std::unique_ptr<std::FILE, Closer>;
 
+/// Null for what is no zip file; throws Error for a damaged one.
 std::shared_ptr<const Archive> archive_of(std::vector<std::uint8_t>& bytes, const fs::path& path) {
+  constexpr std::uint8_t kMember[] = {'P', 'K', 3, 4};  // how one without a prologue begins
   const bool known = bytes.size() >= 2 &&
                      ((bytes[0] == 'P' && bytes[1] == 'K') || (bytes[0] == '#' && bytes[1] == '!'));
-  return known && Archive::is_archive(bytes)
+  const bool begins = bytes.size() >= std::size(kMember) &&
+                      std::equal(std::begin(kMember), std::end(kMember), bytes.begin());
+  return begins || (known && Archive::is_archive(bytes))
              ? std::make_shared<const Archive>(std::move(bytes), path.string())
              : nullptr;
 }
@@ -67,6 +72,15 @@ std::shared_ptr<const Archive> open_archive(const fs::path& path) {
   return archive_of(bytes, path);
 }
 
+Input refused(const fs::path& path, std::string why, bool container = false) {
+  Input input{path, {}, nullptr, 0, {}};
+  input.refused = std::move(why);
+  input.container = container;
+  return input;
+}
+
+constexpr std::string_view kNoFileInIt = "there is no .pyc file in it";
+
 /// Every `.pyc` in it; one whose name leads out of the folder that it would be unpacked to is
 /// refused when it is read.
 void add_members(std::vector<Input>& inputs, const fs::path& path,
@@ -76,13 +90,12 @@ void add_members(std::vector<Input>& inputs, const fs::path& path,
     const fs::path name = fs::path(archive->members()[i].name).lexically_normal();
     if (name.extension() != ".pyc") continue;
     Input input{path / name, output_of(name), archive, i, {}};
-    if (name.has_root_path() || *name.begin() == "..") {
-      input.path = path.string() + "/" + archive->members()[i].name;
-      input.output.clear();
-      input.refused = "its name leads out of the folder that it would be unpacked to";
-    }
+    if (name.has_root_path() || *name.begin() == "..")
+      input = refused(path.string() + "/" + archive->members()[i].name,
+                      "its name leads out of the folder that it would be unpacked to");
     found.push_back(std::move(input));
   }
+  if (found.empty()) found.push_back(refused(path, std::string(kNoFileInIt), true));
   std::sort(found.begin(), found.end(),
             [](const Input& a, const Input& b) { return a.path < b.path; });
   inputs.insert(inputs.end(), std::make_move_iterator(found.begin()),
@@ -103,13 +116,17 @@ void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& mod
                  const std::string& interpreter) {
   if (modules.empty()) return;
   const std::unique_ptr<Interpreter> python = Interpreter::start(interpreter, std::nullopt);
-  if (!python)
-    throw Error("-m " + modules[0] + ": " + interpreter +
-                " does not run; a Python finds modules by their names");
+  std::unordered_set<std::string> seen;
   for (const std::string& name : modules) {
-    Reply reply = python->find_module(name);
-    if (!reply.done)
-      throw Error("-m " + name + ": " + std::string(reply.bytes.begin(), reply.bytes.end()));
+    if (!seen.insert(name).second) continue;
+    Reply reply =
+        python
+            ? python->find_module(name)
+            : Reply::failure(interpreter + " does not run; a Python finds modules by their names");
+    if (!reply.done) {
+      inputs.push_back(refused("-m " + name, {reply.bytes.begin(), reply.bytes.end()}));
+      continue;
+    }
     fs::path output;
     for (std::size_t at = 0; at <= name.size();) {
       const std::size_t dot = std::min(name.find('.', at), name.size());
@@ -121,46 +138,90 @@ void add_modules(std::vector<Input>& inputs, const std::vector<std::string>& mod
   }
 }
 
-}  // namespace
+std::string unreadable(const std::error_code& error) {
+  return "cannot be read: " + error.message();
+}
 
-std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
-                                  const std::vector<std::string>& modules,
-                                  const std::string& interpreter) {
-  std::vector<Input> inputs;
-  for (const std::string& text : paths) {
-    fs::path path(text);
-    if (text == "-") {
-      add_stream(inputs, path);
-      continue;
+/// Tells files apart by their folder, whatever way to it is written, and their name: a link to a
+/// file is one of its own, as it has a name of its own.
+class SeenFiles {
+ public:
+  /// Was it not there before?
+  bool add(const fs::path& path) {
+    if (path == "-") return files_.insert("-").second;  // standard input; files have a folder
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    auto [found, fresh] = folders_.try_emplace(folder.string());
+    if (fresh) {
+      std::error_code error;
+      found->second = fs::canonical(folder, error);
+      if (error) found->second = folder;
     }
-    std::error_code error;
-    fs::file_status status = fs::status(path, error);
-    if (text.empty())
-      throw Error("an empty name was given: a .pyc file, a folder or a zip file is expected");
-    if (!fs::exists(status)) throw Error(text + ": there is no such file or folder");
-    if (!fs::is_directory(status)) {
-      if (!fs::is_regular_file(status))
-        add_stream(inputs, path);
-      else if (std::shared_ptr<const Archive> archive = open_archive(path))
-        add_members(inputs, path, archive);
-      else
-        inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
-      continue;
-    }
-    std::vector<fs::path> found;
-    fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error),
-        end;
-    if (error) throw Error(text + ": the folder cannot be read: " + error.message());
-    for (; it != end; it.increment(error)) {
-      if (error) break;
-      if (it->path().extension() == ".pyc" && it->is_regular_file(error))
-        found.push_back(it->path());
-    }
-    std::sort(found.begin(), found.end());
-    for (const fs::path& file : found)
-      inputs.push_back({file, output_of(file.lexically_relative(path)), nullptr, 0, {}});
+    return files_.insert((found->second / path.filename()).string()).second;
   }
-  add_modules(inputs, modules, interpreter);
+
+ private:
+  std::unordered_map<std::string, fs::path> folders_;
+  std::unordered_set<std::string> files_;
+};
+
+/// Every `.pyc` below the folder, and what below it cannot be looked into. Links to folders are not
+/// followed.
+std::vector<Input> walk(const fs::path& top) {
+  std::vector<Input> found;
+  std::vector<fs::path> folders{top};
+  while (!folders.empty()) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      std::error_code unknown;
+      const fs::file_status link = it->symlink_status(unknown);
+      if (fs::is_directory(link)) {
+        folders.push_back(it->path());
+      } else if (it->path().extension() == ".pyc") {
+        // What cannot be asked, or is a link to nothing, is told when it is read.
+        const fs::file_status status = it->status(unknown);
+        if (fs::is_regular_file(status) || !fs::exists(status))
+          found.push_back(
+              {it->path(), output_of(it->path().lexically_relative(top)), nullptr, 0, {}});
+      } else if (!fs::status_known(link)) {
+        found.push_back(refused(it->path(), unreadable(unknown)));
+      }
+    }
+    if (error) found.push_back(refused(folder, unreadable(error), true));
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Input& a, const Input& b) { return a.path < b.path; });
+  return found;
+}
+
+void add_path(std::vector<Input>& inputs, const fs::path& path, SeenFiles& seen) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (path == "-" || fs::exists(status)) {
+    if (fs::is_directory(status) && path != "-") {
+      std::vector<Input> found = walk(path);
+      if (found.empty()) found.push_back(refused(path, std::string(kNoFileInIt), true));
+      for (Input& input : found)
+        if (seen.add(input.path)) inputs.push_back(std::move(input));
+    } else if (!seen.add(path)) {
+      return;
+    } else if (path == "-" || !fs::is_regular_file(status)) {
+      add_stream(inputs, path);
+    } else if (std::shared_ptr<const Archive> archive = open_archive(path)) {
+      add_members(inputs, path, archive);
+    } else {
+      inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
+    }
+  } else {
+    inputs.push_back(refused(path, status.type() == fs::file_type::not_found
+                                       ? "there is no such file or folder"
+                                       : unreadable(error)));
+  }
+}
+
+/// Where several would go to one file, the later ones get another name.
+void tell_outputs_apart(std::vector<Input>& inputs) {
   std::unordered_set<std::string> taken;
   for (Input& input : inputs) {
     if (!input.refused.empty()) continue;
@@ -171,6 +232,28 @@ std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
                (input.path.stem().string() + "." + std::to_string(number) + ".py");
     input.output = tagged;
   }
+}
+
+}  // namespace
+
+std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
+                                  const std::vector<std::string>& modules,
+                                  const std::string& interpreter) {
+  std::vector<Input> inputs;
+  SeenFiles seen;
+  for (const std::string& path : paths)
+    if (path.empty())
+      throw Error("an empty name was given: a .pyc file, a folder or a zip file is expected");
+  for (const std::string& path : paths) {
+    try {
+      add_path(inputs, path, seen);
+    } catch (const Error& error) {  // of a pipe or a zip file; the others go on
+      const std::string said = error.what(), prefix = path + ": ";
+      inputs.push_back(refused(path, said.starts_with(prefix) ? said.substr(prefix.size()) : said));
+    }
+  }
+  add_modules(inputs, modules, interpreter);
+  tell_outputs_apart(inputs);
   return inputs;
 }
 
@@ -250,7 +333,13 @@ void write_file(const fs::path& path, std::string_view text, bool replace) {
                 " exists and holds something else; it is left as it is: give another folder with"
                 " -o, or --force to replace it");
   }
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (const fs::path folder = path.parent_path(); !folder.empty()) {
+    std::error_code made;
+    fs::create_directories(folder, made);
+    if (made && !fs::is_directory(folder, error))
+      throw Error(path.string() + ": cannot be written: the folder " + folder.string() +
+                  " cannot be made: " + made.message());
+  }
   std::unique_lock gate(writing().gate);
   const std::shared_lock lock(writing().files);
   gate.unlock();
@@ -280,7 +369,14 @@ namespace {
 
 Module read_content(const Input& input, std::optional<PyVersion> marshal_version) {
   if (!input.stream && !input.bytes.empty()) return read_pyc(input.bytes);
+  const auto has_magic = [](std::span<const std::uint8_t> bytes) {
+    return bytes.size() >= 4 && bytes[2] == '\r' && bytes[3] == '\n';
+  };
   const auto read = [&](std::span<const std::uint8_t> bytes, bool lasting) {
+    if (marshal_version && has_magic(bytes))
+      throw Error(
+          "it begins with the header of a .pyc file, which tells the version: leave --python out, "
+          "or strip the 16 bytes of the header");
     return marshal_version ? read_marshal(bytes, *marshal_version, lasting)
                            : read_pyc(bytes, lasting);
   };
@@ -289,8 +385,7 @@ Module read_content(const Input& input, std::optional<PyVersion> marshal_version
     return read(input.archive->read(input.archive->members()[input.member]), false);
   FileBytes file = read_bytes(input.path);
   const std::span<const std::uint8_t> bytes = file;
-  const bool has_magic = bytes.size() >= 4 && bytes[2] == '\r' && bytes[3] == '\n';
-  if (input.path.extension() == ".py" && !has_magic && !marshal_version)
+  if (input.path.extension() == ".py" && !has_magic(bytes) && !marshal_version)
     throw Error(input.path.string() +
                 ": this is Python source already; give the .pyc file that CPython made of it, in "
                 "__pycache__ beside it, or its module's name with -m");

@@ -20,14 +20,17 @@ struct Input {
   std::vector<std::uint8_t> bytes;  // of a module that was asked for by name, or of a stream
   bool stream = false;              // `bytes` was read from a pipe or standard input
   std::string refused;              // why it is not read, where it is not
+  bool container = false;           // refused: `path` is no file but a folder or zip file
 };
 
-/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order; members
-/// of zip files whose names lead out of the file (`..`, an absolute path) are refused. Pipes
-/// and `-`, standard input, are read here, once.
+/// Each path as it is, folders and zip files as every `.pyc` below them, in a fixed order; a file
+/// that was given twice is there once. Pipes and `-`, standard input, are read here, once. What
+/// cannot be read is refused, and the others stay: a path or module that is not there, a folder
+/// (also one below another), a folder or zip file without a `.pyc`, members of zip files whose
+/// names lead out of the file (`..`, an absolute path).
 /// `a/x.pyc` and `a/__pycache__/x.cpython-312.pyc` both go to `a/x.py`; where several would, the
 /// later ones keep their tag (`a/x.cpython-312.py`). Modules, found by `interpreter`, come last:
-/// `a.b` goes to `a/b.py`. Throws Error for a path or module that is not there.
+/// `a.b` goes to `a/b.py`. Throws Error for an empty name.
 std::vector<Input> collect_inputs(const std::vector<std::string>& paths,
                                   const std::vector<std::string>& modules = {},
                                   const std::string& interpreter = {});

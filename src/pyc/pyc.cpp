@@ -18,6 +18,7 @@ constexpr Magic kMagics[] = {
     {7, 3390, 3394},  {8, 3400, 3413},  {9, 3420, 3425},  {10, 3430, 3439}, {11, 3450, 3495},
     {12, 3500, 3531}, {13, 3550, 3571}, {14, 3600, 3627}, {15, 3650, 3666},
 };
+constexpr std::uint16_t kLastOfPython2 = 62219;
 constexpr std::uint16_t kFirstUnknown = 3700;  // where the version after the newest one starts
 constexpr std::size_t kHeaderSize = 16;  // magic, flags, then time and size or a hash (PEP 552)
 static_assert(std::size(kMagics) == kNewest - kOldest + 1);
@@ -58,7 +59,8 @@ Module read_pyc(std::span<const std::uint8_t> bytes, bool lasting) {
     } else if (magic >= kFirstUnknown && magic < kFirstUnknown + 100) {
       message += "CPython 3." + std::to_string(kNewest + 1) +
                  " or later wrote it, which this release does not know; ";
-    } else if ((magic >= 3000 && magic < kMagics[0].first) || magic > 20000) {
+    } else if ((magic >= 3000 && magic < kMagics[0].first) ||
+               (magic > 20000 && magic <= kLastOfPython2)) {
       message += "CPython 3.6 or earlier wrote it; ";
     } else {
       message += "no CPython release has it (another implementation, or a damaged header); ";

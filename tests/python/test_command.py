@@ -1,6 +1,7 @@
 """`depyf` and `python -m depyf`: the wheel's door to the core's command."""
 
 import ast
+import ctypes
 import importlib.util
 import json
 import marshal
@@ -20,10 +21,12 @@ import pytest
 from tests.interpreters import native_command
 
 
-def run(*arguments, env=None):
+def run(*arguments, env=None, cwd=None, before=None):
     return subprocess.run(
         [sys.executable, "-m", "depyf", *arguments],
         env=env,
+        cwd=cwd and str(cwd),
+        preexec_fn=before,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
@@ -140,6 +143,16 @@ def test_zip_files_are_folders(pyc, tmp_path):
             and "cut.zip" in done.stderr
             and "Traceback" not in done.stderr
         ), done
+
+
+def test_a_zip_file_that_was_cut_off_is_called_one(pyc, tmp_path):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(str(archive), "w") as file:
+        file.write(pyc, "mod.pyc", zipfile.ZIP_STORED)
+    archive.write_bytes(archive.read_bytes()[:-30])
+    done = run("dis", str(archive))
+    assert done.returncode == 2 and "damaged zip file" in done.stderr, done
+    assert "--python" not in done.stderr
 
 
 def test_deflated_members(pyc, tmp_path):
@@ -473,6 +486,40 @@ def test_completion_names_every_command(shell):
     assert run("completion", "tcsh").returncode == 2
 
 
+def completed(folder, *words):
+    """What the bash script offers for the last word."""
+    bash = shutil.which("bash")
+    if not bash:
+        pytest.skip("bash is not here")
+    script = run("completion", "bash").stdout
+    script += (
+        'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _depyf; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    return subprocess.run(
+        [bash, "-c", script, "bash", "depyf", *words],
+        cwd=str(folder),
+        stdout=subprocess.PIPE,
+        check=True,
+        universal_newlines=True,
+    ).stdout.splitlines()
+
+
+def test_completion_keeps_names_with_blanks_whole(tmp_path):
+    (tmp_path / "a b.pyc").write_bytes(b"")
+    (tmp_path / "c d").mkdir()
+    assert completed(tmp_path, "decompile", "a") == ["a b.pyc"]
+    assert completed(tmp_path, "decompile", "-o", "c") == ["c d"]
+
+
+def test_completion_offers_what_the_command_takes(tmp_path):
+    (tmp_path / "eager.py").write_bytes(b"")
+    assert completed(tmp_path, "run", "--backend", "ea") == ["eager"]
+    assert completed(tmp_path, "decompile", "-j", "ea") == [""]
+    listed = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", run("--help").stdout))
+    for verb in ("decompile", "dis", "dump", "compare"):
+        assert set(completed(tmp_path, verb, "-")) <= listed, verb
+
+
 def test_no_colours_where_there_is_no_terminal(pyc):
     done = run("decompile", "--check", pyc, env=dict(os.environ, DEPYF_PYTHONS=sys.executable))
     assert "\x1b" not in done.stdout + done.stderr
@@ -609,6 +656,134 @@ def test_wrong_input_is_told(tmp_path, words, said):
     given = [{"EMPTY": str(tmp_path), "NOTHING": ""}.get(word, word) for word in words.split()]
     done = native(*given)
     assert done.returncode == 2 and said in done.stderr and not done.stdout
+
+
+def obeying_modes():
+    """Run in a child, before exec: also root may then open only what its modes allow."""
+    if sys.platform == "linux" and os.geteuid() == 0:
+        libc, drop = ctypes.CDLL(None), 24
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            libc.prctl(drop, capability, 0, 0, 0)
+
+
+@pytest.fixture
+def locked(pyc, tmp_path):
+    """A folder with a module that nobody may look into."""
+    if os.name != "posix" or (os.geteuid() == 0 and sys.platform != "linux"):
+        pytest.skip("no folder can be locked here")
+    folder = tmp_path / "top" / "locked"
+    folder.mkdir(parents=True)
+    shutil.copy(pyc, str(folder / "b.pyc"))
+    folder.chmod(0)
+    yield folder
+    folder.chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_read_is_told(pyc, tmp_path, locked):
+    def decompile(*given):
+        done = run("decompile", *given, cwd=tmp_path, before=obeying_modes)
+        return done.returncode, done.stderr
+
+    said = "%s: cannot be read: Permission denied"
+    for verb in (["dis"], ["decompile"]):
+        done = run(*verb, str(locked), before=obeying_modes)
+        assert done.returncode == 2 and said % locked in done.stderr, done
+        assert "no .pyc" not in done.stderr
+    # one below the folder that was given
+    code, text = decompile("top", "-o", "o1")
+    assert code == 2 and said % os.path.join("top", "locked") in text
+    shutil.copy(pyc, str(tmp_path / "top" / "good.pyc"))
+    code, text = decompile("top", "-o", "o2")
+    assert code == 1 and said % os.path.join("top", "locked") in text
+    assert "1 file: 1 decompiled, 1 folder gave none" in text
+    assert (tmp_path / "o2" / "good.py").exists()
+    # beside a file; and a file in it
+    code, text = decompile(os.path.join("top", "locked"), pyc, "-o", "o3")
+    assert code == 1 and said % os.path.join("top", "locked") in text
+    assert (tmp_path / "o3" / "mod.py").exists()
+    code, text = decompile(os.path.join("top", "locked", "b.pyc"))
+    assert code == 2 and said % os.path.join("top", "locked", "b.pyc") in text
+
+
+def test_a_folder_that_cannot_be_made_has_its_reason(pyc, tmp_path):
+    if os.name != "posix" or (os.geteuid() == 0 and sys.platform != "linux"):
+        pytest.skip("no folder can be locked here")
+    (tmp_path / "ro").mkdir()
+    (tmp_path / "ro").chmod(0o500)
+    out = str(tmp_path / "ro" / "sub" / "x")
+    done = run("decompile", pyc, "-o", out, before=obeying_modes)
+    assert done.returncode == 1 and "Permission denied" in done.stderr, done
+    assert "No such file" not in done.stderr
+
+
+def test_what_is_missing_or_empty_stops_nothing_else(pyc, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with zipfile.ZipFile(str(tmp_path / "empty.zip"), "w") as file:
+        file.writestr("readme.txt", "no bytecode")
+    (tmp_path / "cut.zip").write_bytes(b"PK\x03\x04 and no more")
+    cases = [
+        (["nofile.pyc"], "nofile.pyc: there is no such file or folder"),
+        (["empty"], "empty: there is no .pyc file in it"),
+        (["empty.zip"], "empty.zip: there is no .pyc file in it"),
+        (["cut.zip"], "cut.zip: damaged zip file"),
+        (["-m", "no_such_module_at_all"], "-m no_such_module_at_all: "),
+    ]
+    for number, (words, said) in enumerate(cases):
+        out = tmp_path / ("out%d" % number)
+        done = run("decompile", *words, "mod.pyc", "-o", str(out), cwd=tmp_path)
+        assert done.returncode == 1 and said in done.stderr, done
+        assert "1 decompiled" in done.stderr and (out / "mod.py").exists()
+        done = run("decompile", *words, "mod.pyc", cwd=tmp_path)
+        assert done.returncode == 1 and said in done.stderr and "return a + b" in done.stdout
+        done = run("dis", *words, "mod.pyc", cwd=tmp_path)
+        assert done.returncode == 1 and said in done.stderr and "RETURN_VALUE" in done.stdout
+        done = run("decompile", *words, "-o", str(out), cwd=tmp_path)
+        assert done.returncode == 2 and done.stderr.count(said) == 1, done
+
+
+def test_a_link_to_nothing_is_told(pyc, tmp_path):
+    (tmp_path / "top").mkdir()
+    shutil.copy(pyc, str(tmp_path / "top" / "good.pyc"))
+    try:
+        os.symlink("nowhere.pyc", str(tmp_path / "top" / "dangling.pyc"))
+    except OSError:
+        pytest.skip("no links here")
+    done = run("decompile", str(tmp_path / "top"), "-o", str(tmp_path / "out"))
+    assert done.returncode == 1 and "dangling.pyc: cannot be opened" in done.stderr, done
+
+
+def test_a_file_that_was_given_twice_is_written_once(pyc, tmp_path):
+    cached = tmp_path / "__pycache__"
+    cached.mkdir()
+    shutil.copy(pyc, str(cached / "m.cpython-312.pyc"))
+    relative = os.path.join("__pycache__", "m.cpython-312.pyc")
+    ways = [relative, str(tmp_path / relative), os.path.join("__pycache__", "..", relative)]
+    done = run("decompile", *ways, "__pycache__", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0 and "1 file: 1 decompiled" in done.stderr, done
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["m.py"]
+    done = run("decompile", "mod.pyc", pyc, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.count("return a + b") == 1
+    # another file of that name is another
+    (tmp_path / "other").mkdir()
+    shutil.copy(pyc, str(tmp_path / "other" / "mod.pyc"))
+    done = run("decompile", "mod.pyc", "other", "-o", "two", cwd=tmp_path)
+    assert done.returncode == 0 and "2 files: 2 decompiled" in done.stderr, done
+
+
+def test_a_header_contradicts_a_version(pyc):
+    done = run("dis", "--python", "3.%d" % sys.version_info[1], pyc)
+    assert done.returncode == 2 and "header" in done.stderr and "marshal" not in done.stderr, done
+    with open(pyc, "rb") as file:
+        data = file.read()
+    with open(pyc, "wb") as file:
+        file.write(data[16:])
+    assert run("dis", "--python", "3.%d" % sys.version_info[1], pyc).returncode == 0
+
+
+def test_version_stands_alone():
+    for done in (run("--version", "extra"), native("--version", "extra")):
+        assert done.returncode == 2 and "--version" in done.stderr and not done.stdout, done
+    assert run("--version").returncode == 0 and native("--version").returncode == 0
 
 
 def test_settings_that_cannot_be_used_are_told(pyc, tmp_path):

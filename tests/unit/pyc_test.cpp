@@ -85,6 +85,8 @@ TEST(Pyc, RefusesWhatIsNoPyc) {
             std::string::npos);  // 3379, 3.6
   EXPECT_NE(message({0x03, 0xf3, '\r', '\n', 0, 0, 0, 0}).find("3.6 or earlier"),
             std::string::npos);  // 62211, 2.7
+  EXPECT_NE(message({0xff, 0xff, '\r', '\n', 0, 0, 0, 0}).find("no CPython release has it"),
+            std::string::npos);  // 65535
   EXPECT_NE(message({0x75, 0x0e, '\r', '\n', 0, 0, 0, 0}).find("3.16"), std::string::npos);  // 3701
   EXPECT_NE(message({0xac, 0x0d, '\r', '\n', 0, 0, 0, 0}).find("pre-release of CPython 3.12"),
             std::string::npos);  // 3500
