@@ -4,6 +4,11 @@ import threading
 import types
 from typing import Any, Callable, Dict, List, Optional
 
+from depyf.torch import compat
+
+# programs ask with `except ImportError` around the import whether this can be used
+compat.require_torch()
+
 __all__ = ["TorchCompileWrapperWithCustomDispatcher"]
 
 
@@ -44,8 +49,6 @@ class TorchCompileWrapperWithCustomDispatcher:
         self._dispatches: Dict[int, _Dispatch] = {}
         self._hook: Any = None
         if use_custom_dispatcher:
-            from depyf.torch import compat
-
             self._hook = compat.register_weak_bytecode_hook(self, "bytecode_hook")
 
     def bytecode_hook(
@@ -62,8 +65,6 @@ class TorchCompileWrapperWithCustomDispatcher:
     def _is_mine(self) -> bool:
         # all instances of a class share one code object; the frame that is compiled holds the
         # instance
-        from depyf.torch import compat
-
         scope = compat.frame_locals()
         names = self.original_code_object.co_varnames
         if scope is None or not names or names[0] not in scope:

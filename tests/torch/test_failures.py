@@ -559,6 +559,14 @@ for use in (lambda: depyf.prepare_debug("dump").__enter__(), lambda: depyf.captu
         assert "pip install torch" in str(error), error
     else:
         raise SystemExit("no error")
+# programs ask so whether they can have it, also with the original
+for _ in range(2):
+    try:
+        from depyf.optimization import TorchCompileWrapperWithCustomDispatcher
+    except ImportError as error:
+        assert "pip install torch" in str(error), error
+    else:
+        raise SystemExit("no error")
 import os
 assert not os.path.exists("dump")
 """
