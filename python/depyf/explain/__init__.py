@@ -1,4 +1,4 @@
-"""What torch made of a function, as text: `dump_src`, and what the files it writes call."""
+"""What torch made of a function, as text: `dump_src`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from depyf.explain import enable_debugging as enable_debugging
     from depyf.explain import enhance_logging as enhance_logging
 
-__all__ = ["dump_src", "link"]
+__all__ = ["dump_src"]
 
 
 def _fetch(name: str) -> Any:
@@ -42,8 +42,8 @@ def dump_src(original_code: Any, module: Any) -> str:
     return implementation(original_code, module)
 
 
-def link(names: Any, module: str, token: str = "", of_torch: Any = None) -> None:
-    """Supplies the names that a full_code file uses; see `depyf.torch.fullcode.link`."""
+def _link(names: Any, module: str, token: str = "", of_torch: Any = None) -> None:
+    """What a full_code file calls, so that its names are there; see `depyf.torch.fullcode.link`."""
     from depyf.torch.fullcode import link as implementation
 
     implementation(names, module, token, of_torch)

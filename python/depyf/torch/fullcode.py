@@ -926,7 +926,7 @@ class Renderer:
             "",
             "",
             "# ---- what the code above uses ----",
-            "from depyf.explain import link as __link  # noqa: E402",
+            "from depyf.explain import _link as __link  # noqa: E402",
             "",
         ]
         for text, name in names.states.names.items():
