@@ -462,8 +462,11 @@ def test_the_conda_recipe_says_what_pyproject_says():
     assert constraints == versions(project["optional-dependencies"]["report"])
     about = recipe["about"]
     assert about["license"] == project["license"]
-    assert [about["license_file"]] == project["license-files"]
-    assert os.path.exists(os.path.join(ROOT, about["license_file"]))
+    # and that of what page.js bundles, which is made with it
+    bundled = "python/depyf/report/assets/page.licenses.txt"
+    assert about["license_file"] == project["license-files"] + [bundled]
+    assert os.path.exists(os.path.join(ROOT, about["license_file"][0]))
+    assert "page.licenses.txt" in read("web", "build.mjs")
     imports, commands = recipe["tests"]
     assert imports == {"python": {"imports": [project["name"]]}}
     for command in commands["script"]:
@@ -486,6 +489,28 @@ def test_the_debian_recipe_says_what_pyproject_says():
     for group, points in said["project"]["entry-points"].items():
         for name, module in points.items():
             assert "[%s]\\n%s = %s" % (group, name, module) in rules
+
+    # both name an address of this project as soon as there is one
+    assert ("\nHomepage: " in control) == ("Source" in said["project"]["urls"])
+
+
+def test_the_debian_package_leaves_nothing_behind():
+    """Python, run by root, writes compiled files beside the package's own."""
+    assert "py3compile -p depyf" in read("packaging", "debian", "postinst")
+    assert "py3clean -p depyf" in read("packaging", "debian", "prerm")
+    rules = read("packaging", "debian", "rules")
+    copied = rules.index("cp -r python/depyf")
+    assert "-name __pycache__ -prune" in rules[copied:]
+    for name in ("postinst", "prerm"):
+        text = read("packaging", "debian", name)
+        assert "\n#DEBHELPER#\n" in text
+        assert subprocess.run(["sh", "-n"], input=text.encode()).returncode == 0
+
+
+def test_the_debian_recipe_tries_what_it_built():
+    rules = read("packaging", "debian", "rules")
+    tried = rules.split("override_dh_auto_test:\n")[1].split("\n\n")[0]
+    assert " decompile " in tried and "nocheck" in tried
 
 
 def build_backend():
