@@ -40,11 +40,6 @@ std::span<const StmtId> lists_of(const Stmt& s, ListRef::Which which) {
   return {};
 }
 
-bool is_jump(StmtKind kind) {
-  return kind == StmtKind::Return || kind == StmtKind::Raise || kind == StmtKind::Break ||
-         kind == StmtKind::Continue;
-}
-
 constexpr ListRef::Which kLists[] = {ListRef::Body, ListRef::Arms, ListRef::Orelse, ListRef::Final};
 
 }  // namespace

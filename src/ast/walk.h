@@ -64,6 +64,12 @@ void collect_below(const Ast& ast, Ids& order);
 /// Every expression below `body`, each before what is inside it.
 ExprIds collect_expressions(const Ast& ast, std::span<const StmtId> body);
 
+/// Does no statement behind one of this kind run?
+constexpr bool is_jump(StmtKind kind) {
+  return kind == StmtKind::Return || kind == StmtKind::Raise || kind == StmtKind::Break ||
+         kind == StmtKind::Continue;
+}
+
 /// Does control never reach the end of the list? False where only a look at values could tell.
 bool never_ends(const Ast& ast, std::span<const StmtId> list);
 

@@ -21,17 +21,17 @@ bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
     case Tail::None:
       return false;
     case Tail::Return:
-      return r.returns_none(id) && !r.columns().writes_jump(id);
+      return r.returns_none(id) && !r.columns().writes_jump(id) &&
+             (list.size() == 1 || !r.columns().is_single(id) ||
+              !r.columns().has_own_row(id, false));
     case Tail::CopiedReturn:
       if (!r.returns_none(id)) return false;
       if (r.columns().known()) return !r.columns().writes_jump(id);
-      // A copy has the line of what comes before it. A handler that does nothing else was `pass`,
-      // at the end of a function.
-      if (list.size() == 1) return true;
-      return s.origin.line > 0 && r.ast[list[list.size() - 2]].body.empty() &&
-             r.ast[list[list.size() - 2]].origin.line == s.origin.line;
+      // A handler that does nothing else was `pass`, at the end of a function.
+      return list.size() == 1 || !r.columns().has_own_row(id, true);
     case Tail::Continue:
-      return s.kind == StmtKind::Continue && s.flag != kJumpWritten && !r.columns().writes_jump(id);
+      return s.kind == StmtKind::Continue && !r.columns().writes_jump(id) &&
+             (s.flag != kJumpWritten || !r.columns().is_single(id));
   }
   return false;
 }
@@ -46,14 +46,61 @@ struct If {
   Tail tail;
 };
 
-/// `return None` as `return` where it is written so; where that is unknown, if no `return` of the
-/// function has a value.
+struct Ends {
+  bool falls_off = false;     // control may come to the end of the function
+  bool returns_none = false;  // a `return None` stands where the end would return it, too
+};
+
+/// How the statements end that end the function. A `with` is taken to swallow no exception.
+Ends ends_of(const Rewriter& r) {
+  Ends found;
+  SmallVector<std::span<const StmtId>, 16> work = {r.body};
+  while (!work.empty()) {
+    const std::span<const StmtId> list = work.back();
+    work.pop_back();
+    if (list.empty()) {
+      found.falls_off = true;
+      continue;
+    }
+    const Stmt& s = r.ast[list.back()];
+    if (r.returns_none(list.back())) {
+      found.returns_none = true;
+    } else if (s.kind == StmtKind::If) {
+      work.push_back(s.body);
+      work.push_back(s.orelse);
+    } else if (s.kind == StmtKind::With) {
+      work.push_back(s.body);
+    } else if (s.kind == StmtKind::Try && (s.final.empty() || !never_ends(r.ast, s.final))) {
+      work.push_back(s.orelse.empty() ? s.body : s.orelse);
+      for (StmtId arm : s.arms) work.push_back(r.ast[arm].body);
+    } else if (!is_jump(s.kind) && s.kind != StmtKind::Try) {
+      const bool endless = s.kind == StmtKind::While && r.ast[s.e[0]].kind == ExprKind::Constant;
+      found.falls_off |= !endless;
+    }
+  }
+  return found;
+}
+
+/// `return None` as `return` where it is written so. Where that is unknown, as the other `return`s
+/// of the function are written; where these do not tell, as people write it: with None if another
+/// `return` has a value and control does not fall off the function's end. Where that end would
+/// return None, too, nobody needs a `return`, so it is there to show the None.
 void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const StmtId> returns) {
-  const bool values = std::any_of(returns.begin(), returns.end(), [&](StmtId id) {
-    return r.ast[id].e[0] && !r.is_none(r.ast[id].e[0]);
-  });
+  const bool at_end = !r.body.empty() && r.returns_none(r.body.back());
+  bool values = false, with_none = false, bare = false;
+  for (StmtId id : returns) {
+    const Stmt& s = r.ast[id];
+    if (!r.returns_none(id)) {
+      values |= static_cast<bool>(s.e[0]);
+    } else if (const std::optional<bool> written = columns.bare_return(id)) {
+      (*written ? bare : with_none) = true;
+    }
+  }
+  const Ends ends = ends_of(r);
+  const bool as_most_do = at_end || (values && (ends.returns_none || !ends.falls_off));
+  const bool shows_none = with_none != bare ? with_none : as_most_do;
   for (StmtId id : returns)
-    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!values))
+    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!shows_none))
       s.e[0] = ExprId::none();
 }
 

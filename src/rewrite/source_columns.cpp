@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "bytecode/lines.h"
+#include "bytecode/scan.h"
 
 namespace depyf {
 namespace {
@@ -32,7 +33,7 @@ void SourceColumns::find_jumps() const {
   collect_statements(r_.ast, r_.body, all);
   for (StmtId id : all)
     if (r_.ast[id].kind == StmtKind::Continue || r_.returns_none(id))
-      jumps_.push_back(at(r_.ast[id].origin));
+      jumps_.push_back(place_of_jump(id));
   std::sort(jumps_.begin(), jumps_.end(), before);
 }
 
@@ -45,6 +46,41 @@ void SourceColumns::find_others() const {
     if ((width == kReturnWidth || width == kNoneWidth) && !r_.is_none(id)) others_.push_back(span);
   }
   std::sort(others_.begin(), others_.end(), before);
+}
+
+/// What the compiler puts before a `return` that leaves a handler, and for exceptions behind it, on
+/// the row of the `return`.
+constexpr Op kLeaving[] = {Op::POP_BLOCK,    Op::POP_EXCEPT,    Op::POP_TOP,      Op::STORE_FAST,
+                           Op::DELETE_FAST,  Op::STORE_DEREF,   Op::DELETE_DEREF, Op::RERAISE,
+                           Op::CALL_FINALLY, Op::BEGIN_FINALLY, Op::POP_FINALLY,  Op::END_FINALLY};
+
+void SourceColumns::find_rows() const {
+  if (rows_found_) return;
+  rows_found_ = true;
+  LineCursor lines(r_.object);
+  scan_instructions(r_.object, [&](const RawInstr& instr) {
+    const std::int32_t row = lines.at(instr.unit);
+    const Op op = instr.info.op;
+    const bool none = op == Op::LOAD_CONST && instr.operand < r_.object.consts.size() &&
+                      r_.module[r_.object.consts[instr.operand]].kind == ConstKind::None;
+    if (none || op == Op::RETURN_VALUE) return;
+    const bool leaves = std::ranges::find(kLeaving, op) != std::end(kLeaving) ||
+                        instr.info.action == Action::Drop || instr.info.action == Action::Nop;
+    (leaves ? leaving_rows_ : busy_rows_).push_back(row);
+  });
+  std::sort(busy_rows_.begin(), busy_rows_.end());
+  std::sort(leaving_rows_.begin(), leaving_rows_.end());
+}
+
+bool SourceColumns::has_own_row(StmtId id, bool leaves) const {
+  const Origin& origin = r_.ast[id].origin;
+  if (known_ || origin.code != r_.code || origin.line <= 0 || r_.role != Role::Function)
+    return false;
+  find_rows();
+  const auto holds = [&](const std::vector<std::int32_t>& rows) {
+    return std::binary_search(rows.begin(), rows.end(), origin.line);
+  };
+  return !holds(busy_rows_) && (leaves || !holds(leaving_rows_));
 }
 
 std::uint32_t SourceColumns::step() const {
@@ -60,11 +96,12 @@ std::uint32_t SourceColumns::step() const {
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
-  // the usual one has to fit all.
+  // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
+    const std::uint32_t base = step == 8 ? 0 : least;
     const auto fitting = static_cast<std::size_t>(
         std::count_if(starts.begin(), starts.end(),
-                      [&](std::uint32_t column) { return (column - least) % step == 0; }));
+                      [&](std::uint32_t column) { return (column - base) % step == 0; }));
     step_ = step;
     if (fitting == starts.size() || (step != 8 && fitting * 4 >= starts.size() * 3)) break;
   }
@@ -244,13 +281,23 @@ std::uint32_t SourceColumns::header_width() const {
   return static_cast<std::uint32_t>(width);
 }
 
+SourceSpan SourceColumns::place_of_jump(StmtId id) const {
+  const Origin& origin = r_.ast[id].origin;
+  if (known_ || origin.code != r_.code) return at(origin);
+  return {origin.line, 0, 0};
+}
+
+bool SourceColumns::is_single(StmtId id) const {
+  find_jumps();
+  const auto [low, high] =
+      std::equal_range(jumps_.begin(), jumps_.end(), place_of_jump(id), before);
+  return high - low == 1;
+}
+
 bool SourceColumns::writes_jump(StmtId id) const {
   const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
-  if (own.line == 0) return false;
-  find_jumps();
-  const auto [low, high] = std::equal_range(jumps_.begin(), jumps_.end(), own, before);
-  if (high - low != 1) return false;
+  if (own.line == 0 || !is_single(id)) return false;
   const std::uint32_t width = own.end - own.first;
   if (s.kind == StmtKind::Continue) return width == kContinueWidth;
   if (r_.role != Role::Function) return false;  // the end of a module or class

@@ -44,6 +44,11 @@ class SourceColumns {
   /// Is this `return`, `return None` or `continue` written there? False for the end of a function
   /// or loop, and for copies of one statement.
   bool writes_jump(StmtId statement) const;
+  /// Is no other jump at the place of this one, which would be a copy of the same statement?
+  bool is_single(StmtId jump) const;
+  /// Without columns: does this `return None` have a row of its own? One that the compiler adds has
+  /// the row of what comes before it. `leaves`: it may leave a handler first.
+  bool has_own_row(StmtId statement, bool leaves) const;
   /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes
   /// before it.
   std::optional<bool> bare_return(StmtId statement) const;
@@ -55,18 +60,22 @@ class SourceColumns {
   std::optional<std::uint32_t> start_of_roots(
       const Stmt& s) const;  // of a statement that is nothing but expressions
 
+  SourceSpan place_of_jump(StmtId statement) const;  // without columns: the row alone
   bool begins_return(const SourceSpan& none) const;
   std::uint32_t header_width() const;
   void find_jumps() const;
   void find_others() const;
+  void find_rows() const;
 
   const Rewriter& r_;
   bool known_, copies_ends_;
   mutable ExprIds work_;
   // Found when first asked for.
-  mutable bool jumps_found_ = false, others_found_ = false;
+  mutable bool jumps_found_ = false, others_found_ = false, rows_found_ = false;
   mutable std::vector<SourceSpan> jumps_,
       others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
+  mutable std::vector<std::int32_t> busy_rows_;  // where more than a `return` of a constant stands
+  mutable std::vector<std::int32_t> leaving_rows_;  // where a handler or a `with` is left, too
   mutable std::uint32_t step_ = 0;
   struct Start {
     bool looked = false;

@@ -267,8 +267,11 @@ void Emitter::go(BlockId from, int k, std::uint32_t l, const Context& ctx, bool 
     assign_params(params, values, l);
   }
   Origin origin = end_origin(s_.nodes[from.index]);
-  const JumpRole role = s_.nodes[from.index].jump;
-  if (role != JumpRole::Plain && jump_statement(role, t, l, ctx, origin)) return;
+  const Node& node = s_.nodes[from.index];
+  if (node.jump != JumpRole::Plain && jump_statement(node.jump, t, l, ctx, origin)) return;
+  if (node.term == TermKind::Jump && t == ctx.header && !ctx.in_finally && lists_[l].size != 0 &&
+      s_.is_continue_behind(node) && jump_statement(JumpRole::Continue, t, l, ctx, origin))
+    return;
   go_to(from.index, t, l, ctx, origin);
 }
 

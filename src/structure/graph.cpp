@@ -249,6 +249,11 @@ bool StructureGraph::is_written_continue(const Node& node) const {
   return source_layout_tells() && has_row_of_its_own(node);
 }
 
+bool StructureGraph::is_continue_behind(const Node& node) const {
+  return !node.body.empty() && at(node.body.back()).line < node.term_line &&
+         is_written_continue(node);
+}
+
 bool StructureGraph::is_written(const Node& node, std::string_view keyword) const {
   return source_layout_tells() && !node.at_test && has_width_of(node.term_columns, {keyword}) &&
          has_row_of_its_own(node);

@@ -359,6 +359,9 @@ class StructureGraph {
   bool fails_assertion(BlockId b);
   bool is_written_break(const Node& node) const;
   bool is_written_continue(const Node& node) const;
+  /// The same of a jump behind a statement. Where a loop's end repeats its test (3.10 on), the jump
+  /// has the row of the test, which lies before.
+  bool is_continue_behind(const Node& node) const;
   /// `merge(a, b)`: a jumps to b, its only successor; b's only predecessor is a.
   bool can_merge(BlockId a) const;
   void merge(BlockId a);

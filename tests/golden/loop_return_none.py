@@ -7,7 +7,12 @@ def solve(rm, check, symmetric):
             r %= m
             if m in uniq:
                 if r != uniq[m]:
+# if >=3.10
                     return None
+# end
+# if <=3.9
+                    return
+# end
             else:
                 uniq[m] = r
         rm = [(r, m) for m, r in uniq.items()]

@@ -5,7 +5,7 @@ comments apart (`text`); what comes back must be the same program (`code`, by te
 legitimately differs, NAME.expected.py holds what is printed. Both kinds of file may hold
 
     # python: >=3.8        in the first line: the versions that have the construct
-    # if >=3.12            lines for some versions only, up to
+    # if >=3.12            lines for some versions only (>=, <=, >, <, ==, !=), up to
     # end
 
 What does not work yet is listed in known_failures.txt, `VERSION text|code NAME` a line; an entry that works fails the
@@ -25,8 +25,8 @@ sys.path.insert(0, os.path.dirname(HERE))
 from interpreters import SUPPORTED, interpreters, native_command  # noqa: E402
 
 KNOWN_FAILURES = os.path.join(HERE, "known_failures.txt")
-CONDITION = re.compile(r"(>=|<=|<|>|==)\s*3\.(\d+)$")
-COMPARISONS = {">=": int.__ge__, "<=": int.__le__, "<": int.__lt__, ">": int.__gt__, "==": int.__eq__}
+CONDITION = re.compile(r"(>=|<=|<|>|==|!=)\s*3\.(\d+)$")
+COMPARISONS = {">=": int.__ge__, "<=": int.__le__, "<": int.__lt__, ">": int.__gt__, "==": int.__eq__, "!=": int.__ne__}
 
 COMPILE = """
 import importlib.util, marshal, sys, warnings
