@@ -159,10 +159,12 @@ class Branches {
       changed |= give_back(s, rest);
       if (column && s.kind == StmtKind::Try) changed |= continue_arm(s, rest, *column);
       if (leaves(s)) {
-        if (!s.orelse.empty())
+        if (!s.orelse.empty()) {
           changed |= s.kind == StmtKind::If && spill(s, rest, column);
-        else if (column)
-          changed |= fill(s, rest, *column);
+        } else if (column && fill(s, rest, *column)) {
+          changed = true;
+          take_back(list[i]);
+        }
       }
       rest.push_back(list[i]);
     }

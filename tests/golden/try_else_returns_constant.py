@@ -34,3 +34,21 @@ def in_loop(source):
         else:
             return
     print(2)
+
+
+def before_the_handlers(source):
+    try:
+        fetch(source)
+        return True
+    except OSError:
+        return False
+
+
+def before_longer_handlers(source):
+    open(source)
+    try:
+        fetch(source)
+        return True
+    except OSError as error:
+        print(error)
+        return None
