@@ -92,8 +92,10 @@ std::uint32_t SourceColumns::step() const {
   std::vector<std::uint32_t> starts;
   for (StmtId id : all)
     if (const std::optional<std::uint32_t> column = simple_start(id)) starts.push_back(*column);
-  if (starts.size() < 2) return step_;
+  if (starts.empty()) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
+  first_ = least;
+  if (starts.size() < 2) return step_;
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
   // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
@@ -260,7 +262,9 @@ bool SourceColumns::begins_return(const SourceSpan& none) const {
     before = header_width();
     if (none.first < before || (none.first - before) % step() == 0) return false;
   }
-  return none.first >= before + kBeforeValue && (none.first - before - kBeforeValue) % step() == 0;
+  const std::uint32_t width = step();
+  const std::uint32_t least = before + kBeforeValue + (before == 0 ? first_ % width : 0);
+  return none.first >= least && (none.first - least) % width == 0;
 }
 
 /// Of `def name(a, *b): `, without annotations and defaults.

@@ -76,7 +76,7 @@ class SourceColumns {
       others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
   mutable std::vector<std::int32_t> busy_rows_;  // where more than a `return` of a constant stands
   mutable std::vector<std::int32_t> leaving_rows_;  // where a handler or a `with` is left, too
-  mutable std::uint32_t step_ = 0;
+  mutable std::uint32_t step_ = 0, first_ = 0;  // of indentation; the least column of a statement
   struct Start {
     bool looked = false;
     std::optional<std::uint32_t> column;
