@@ -17,7 +17,7 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set, Tuple
 from depyf import compiling
 from depyf.advice import MODES, NO_ACTION, OF_LIST, OUTSIDE, breaks, sides, uses
 from depyf.schema import Document
-from depyf.terminal import place, shown, short_path
+from depyf.terminal import place, short_path, shown
 
 #: `seconds` of compiling that it would save at most, each counted once: `each` has them by the key
 #: of the compile (`overview.Node.key`) that took them; `kind` as in `overview.causes`; `words` say
@@ -243,19 +243,17 @@ def _joined(group: List[Change]) -> Change:
 
 def _one_for_each_advice(merged: List[Change]) -> List[Change]:
     """The changes with those without a patch joined to one of the same advice with a patch."""
-    patched: Dict[str, List[Change]] = {}
+    patched: Dict[str, Change] = {}
     for one in merged:
         if one.patch:
-            patched.setdefault(one.advice, []).append(one)
+            patched.setdefault(one.advice, one)
     kept = []
     for one in merged:
-        group = patched.get(one.advice, [one])
-        if one.patch and one is group[0]:
-            group = group[:1] + [
-                each for each in merged if each.advice == one.advice and not each.patch
-            ]
-            kept.append(_joined(group))
-        elif one.patch or group == [one]:
+        first = patched.get(one.advice)
+        if one is first:
+            others = [each for each in merged if each.advice == one.advice and not each.patch]
+            kept.append(_joined([one] + others))
+        elif one.patch or first is None:
             kept.append(one)
     return sorted(kept, key=_rank)
 
@@ -383,8 +381,7 @@ def _gone(change: Change, links: bool) -> List[str]:
     for one in change.gone:
         words = _plain(one.words.partition(_BESIDE)[0])
         rows.append("goes away with it: %s  %s" % (place(one.file or "?", one.line, links), words))
-    more = len(rows) - _NAMED
-    return rows if more <= 0 else rows[:_NAMED] + ["goes away with it: %d more" % more]
+    return _first_of(rows, "goes away with it: %d more")
 
 
 def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
@@ -398,8 +395,13 @@ def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: boo
         same = same_words and (one.file, one.line) == (change.file, change.line)
         if not same and row not in rows:
             rows.append(row)
+    return _first_of(rows, "also %d more")
+
+
+def _first_of(rows: List[str], form: str) -> List[str]:
+    """The first rows, and how many more there are."""
     more = len(rows) - _NAMED
-    return rows if more <= 0 else rows[:_NAMED] + ["also %d more" % more]
+    return rows if more <= 0 else rows[:_NAMED] + [form % more]
 
 
 def _plain(words: str) -> str:
@@ -694,13 +696,7 @@ def _is_compile(node: ast.AST, names: Set[str]) -> bool:
     names that the program has for torch.compile.
     """
     name = node.func if isinstance(node, ast.Call) else node
-    if (
-        isinstance(name, ast.Attribute)
-        and name.attr == "compile"
-        and _written(name) != "re.compile"
-    ):
-        return True
-    return _written(name) in names
+    return uses.is_compile(name) or uses.path_of(name) in names
 
 
 def _compilers(tree: ast.Module) -> Set[str]:
@@ -721,10 +717,10 @@ def _compilers(tree: ast.Module) -> Set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             value: Any = node.value
-            if isinstance(value, ast.Call) and _written(value.func) in partial and value.args:
+            if isinstance(value, ast.Call) and uses.path_of(value.func) in partial and value.args:
                 value = value.args[0]
-            if _written(value) in found:
-                found |= {_written(one) for one in node.targets} - {""}
+            if uses.path_of(value) in found:
+                found |= {uses.path_of(one) for one in node.targets} - {""}
     return found
 
 
@@ -755,7 +751,7 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
 def _made_for(tree: ast.Module, line: int, calls: List[ast.Call]) -> List[ast.Call]:
     """Those of some calls whose results have the name of what a line calls."""
     called = {
-        _written(node.func)
+        uses.path_of(node.func)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and node.lineno == line
     }
@@ -764,7 +760,7 @@ def _made_for(tree: ast.Module, line: int, calls: List[ast.Call]) -> List[ast.Ca
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign)
         and node.value in calls
-        and any(_written(target) in called - {""} for target in node.targets)
+        and any(uses.path_of(target) in called - {""} for target in node.targets)
         and isinstance(node.value, ast.Call)
     ]
 
@@ -817,7 +813,7 @@ def _call_with(tree: ast.Module, name: str, owner: str, names: Set[str]) -> Opti
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                made.setdefault(_written(target), set()).add(_maker(node.value))
+                made.setdefault(uses.path_of(target), set()).add(_maker(node.value))
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_compile(node, names) and node.args:
@@ -825,22 +821,13 @@ def _call_with(tree: ast.Module, name: str, owner: str, names: Set[str]) -> Opti
             if owner:
                 if isinstance(given, ast.Attribute) and given.attr == name:
                     given = given.value  # torch.compile(net.forward)
-                fits = _maker(given) == owner or made.get(_written(given)) == {owner}
-                fits = fits or made.get(_written(given)) == {owner, "compile"}
+                fits = _maker(given) == owner or made.get(uses.path_of(given)) == {owner}
+                fits = fits or made.get(uses.path_of(given)) == {owner, "compile"}
             else:
                 fits = isinstance(given, ast.Name) and given.id == name
             if fits:
                 found.append(node)
     return found[0] if len(found) == 1 else None
-
-
-def _written(node: ast.AST) -> str:
-    """A name with attributes as it is written; "" for all else."""
-    parts: List[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
 
 
 def _maker(node: ast.AST) -> str:
@@ -849,7 +836,7 @@ def _maker(node: ast.AST) -> str:
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
             node = node.func.value
             continue
-        return _written(node.func).rpartition(".")[2]
+        return uses.path_of(node.func).rpartition(".")[2]
     return ""
 
 

@@ -49,13 +49,15 @@ def _tree(source: str) -> Optional[ast.Module]:
 
 
 @lru_cache(maxsize=64)
-def _nodes(tree: ast.AST) -> Tuple[Any, ...]:
-    """All nodes of a file or function, outer ones first; kept, as a report asks often of few."""
-    return tuple(ast.walk(tree))
+def _nodes(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
+    """All nodes of a file or function, outer ones first, none of None; kept, as a report asks often
+    of few.
+    """
+    return tuple(ast.walk(tree)) if tree is not None else ()
 
 
 @lru_cache(maxsize=16)
-def _functions(tree: ast.Module) -> Tuple[Any, ...]:
+def _functions(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     """The functions of a file, outer ones first."""
     return tuple(node for node in _nodes(tree) if isinstance(node, _SCOPES))
 
@@ -93,11 +95,10 @@ def ordered_at(file: str, line: int) -> int:
     """The line that sorts, or picks the largest or smallest, by the Python number that a line makes
     of a tensor; 0 as above.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
-    for node in _nodes(function) if function is not None else ():
+    function = _read_at(file, line)[1]
+    for node in _nodes(function):
         if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
-            if any(_path(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
+            if any(path_of(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
                 return node.lineno
     return _used_at(file, line, _ordered)
 
@@ -110,14 +111,13 @@ def counted_at(file: str, line: int) -> List[int]:
     """The lines, in the function around a line, that add to a number of its object, or to one in a
     list of it.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    tree, function = _read_at(file, line)
     found = []
-    for node in _nodes(function) if function is not None else ():
+    for node in _nodes(function):
         if isinstance(node, ast.AugAssign):
             target: Any = node.target
             target = target.value if isinstance(target, ast.Subscript) else target
-            if _path(target).startswith("self.") and _counts(tree, node.target):
+            if path_of(target).startswith("self.") and _counts(tree, node.target):
                 found.append(node.lineno)
     return sorted(found)
 
@@ -126,10 +126,9 @@ def left_out_at(file: str, line: int) -> List[int]:
     """The lines that change a container or an attribute, and that the branch of a line leaves out
     on one side.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    tree, function = _read_at(file, line)
     found: Set[int] = set()
-    for node in _nodes(function) if function is not None else ():
+    for node in _nodes(function):
         for name in ("body", "orelse", "finalbody"):
             block: Any = getattr(node, name, None)
             for place, one in enumerate(block if isinstance(block, list) else ()):
@@ -162,7 +161,7 @@ def _is_kept(tree: Any, node: Any) -> bool:
     targets = list(node.targets) if isinstance(node, ast.Assign) else []
     if isinstance(node, ast.AugAssign):
         targets = [node.target]
-        if _path(_whole(node.target)).startswith("self.") and _counts(tree, node.target):
+        if path_of(_whole(node.target)).startswith("self.") and _counts(tree, node.target):
             return False  # nothing is added for what is empty
     for target in targets:
         if isinstance(target, ast.Attribute) and isinstance(node, ast.Assign):
@@ -204,8 +203,7 @@ def asserted_at(file: str, line: int) -> int:
 
 def sized_at(file: str, line: int) -> int:
     """The line that decides on the size of what a line assigns; 0 as above."""
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    tree, function = _read_at(file, line)
     statement = _statement(function, line) if function is not None else None
     if tree is None or statement is None or not hasattr(statement, "end_lineno"):
         return 0
@@ -244,8 +242,7 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     Returns:
         None of them where its source is not there, or names it otherwise.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    function = _read_at(file, line)[1]
     if function is None:
         return set()
     parents = {one: node for node in _nodes(function) for one in ast.iter_child_nodes(node)}
@@ -273,14 +270,14 @@ def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) 
     tree = parsed(file)
     classes = [
         one
-        for one in (_nodes(tree) if tree is not None else ())
+        for one in _nodes(tree)
         if isinstance(one, ast.ClassDef) and one.lineno <= line <= _last(one)
     ]
     outer = parsed(caller_at[0])
     caller = next(
         (
             one
-            for one in (_nodes(outer) if outer is not None else ())
+            for one in _nodes(outer)
             if isinstance(one, _SCOPES) and _begins(one) <= caller_at[1] <= one.body[0].lineno
         ),
         None,
@@ -312,17 +309,17 @@ _SPECIAL = {"len": "__len__", "bool": "__bool__", "iter": "__iter__"}
 def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
     """The methods of an object, by its names, that a function calls, those of operators too."""
     for node in _nodes(function):
-        if isinstance(node, ast.Attribute) and _path(node.value) in names:
+        if isinstance(node, ast.Attribute) and path_of(node.value) in names:
             yield node.attr
-        elif isinstance(node, ast.Call) and any(_path(one) in names for one in node.args):
+        elif isinstance(node, ast.Call) and any(path_of(one) in names for one in node.args):
             yield _SPECIAL.get(getattr(node.func, "id", ""), "__iter__")
-        elif isinstance(node, ast.Subscript) and _path(node.value) in names:
+        elif isinstance(node, ast.Subscript) and path_of(node.value) in names:
             yield "__getitem__"
-        elif isinstance(node, ast.For) and _path(node.iter) in names:
+        elif isinstance(node, ast.For) and path_of(node.iter) in names:
             yield "__iter__"
-        elif isinstance(node, ast.comprehension) and _path(node.iter) in names:
+        elif isinstance(node, ast.comprehension) and path_of(node.iter) in names:
             yield "__iter__"
-        elif isinstance(node, (ast.If, ast.While, ast.IfExp)) and _path(node.test) in names:
+        elif isinstance(node, (ast.If, ast.While, ast.IfExp)) and path_of(node.test) in names:
             yield from ("__bool__", "__len__")
 
 
@@ -378,8 +375,7 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     """The keys, texts that stand in the source, that the function around a line gives to a dict
     and reads nowhere; [] where it gives it others, too.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    function = _read_at(file, line)[1]
     names = _named(function, name) if function is not None else set()
     if function is None:
         return []
@@ -387,7 +383,7 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     given: List[str] = []
     read = set()
     for node in _nodes(function):
-        if not isinstance(node, ast.Subscript) or _path(node.value) not in names:
+        if not isinstance(node, ast.Subscript) or path_of(node.value) not in names:
             continue
         index = _unwrapped(node.slice)
         key = index.value if isinstance(index, ast.Constant) else None
@@ -409,7 +405,7 @@ def sets_in(source: str, name: str) -> bool:
             targets = node.targets
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
             targets = [node.target]
-        if any(_path(target) == name for target in targets):
+        if any(path_of(target) == name for target in targets):
             return True
     return False
 
@@ -442,7 +438,7 @@ def asks_for_none(file: str, line: int) -> bool:
     not there.
     """
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
             asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
             return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
@@ -473,10 +469,9 @@ def picks_number(file: str, line: int, name: str) -> bool:
     """Whether the function around a line picks, with a name, an element of a container that the
     file writes as one of numbers.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    tree, function = _read_at(file, line)
     names = _named(function, name) if function is not None else set()
-    for node in _nodes(function) if function is not None else ():
+    for node in _nodes(function):
         if isinstance(node, ast.Subscript) and names & _names(node.slice):
             made = list(_made(tree, node.value))
             if made and all(_is_of_numbers(one) for one in made):
@@ -509,7 +504,7 @@ def _is_rate(node: Any) -> bool:
 
 
 def _is_tensor(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and _path(node.func) in ("torch.tensor", "torch.as_tensor")
+    return isinstance(node, ast.Call) and path_of(node.func) in ("torch.tensor", "torch.as_tensor")
 
 
 #: parameters of torch's functions that take a Python number and no tensor
@@ -546,20 +541,20 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     A parameter that is given without its name is "".
     """
     tree = parsed(file) if file and line else None
-    own = {one.name for one in _functions(tree)} if tree else set()
+    own = {one.name for one in _functions(tree)}
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
-    for node in _nodes(function) if function is not None else ():
+    for node in _nodes(function):
         if not isinstance(node, ast.Call) or not node.lineno <= line <= _last(node):
             continue
-        called = _path(node.func).rpartition(".")[2] or _method(node)
+        called = path_of(node.func).rpartition(".")[2] or _method(node)
         if called in own or not called:
             continue
         for one in node.keywords:
-            if one.arg in _TAKES_NUMBERS and _path(one.value) in names:
+            if one.arg in _TAKES_NUMBERS and path_of(one.value) in names:
                 return called, str(one.arg)
         for place in _PLACES_OF_NUMBERS.get(called, ()):
-            if place < len(node.args) and _path(node.args[place]) in names:
+            if place < len(node.args) and path_of(node.args[place]) in names:
                 return called, ""
     return "", ""
 
@@ -573,7 +568,7 @@ def body_line(file: str, line: int) -> int:
     where there is none.
     """
     tree = parsed(file) if file and line else None
-    for one in _functions(tree) if tree is not None else ():
+    for one in _functions(tree):
         if _begins(one) <= line <= one.body[0].lineno:
             return int(one.body[0].lineno)
     return 0
@@ -593,8 +588,7 @@ def number_lines(file: str, line: int, name: str = "") -> List[int]:
     Args:
         name: of the number; "" for what a function of math on that line is given.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
+    tree, function = _read_at(file, line)
     if tree is None or function is None or not _HAS_ENDS:
         return []
     names = _named(function, name)
@@ -606,10 +600,10 @@ def number_lines(file: str, line: int, name: str = "") -> List[int]:
         if any(names & _names(one) for one in call.args)
     }
     for node in _nodes(function):
-        if isinstance(node, ast.FormattedValue) and _path(node.value) in names:
+        if isinstance(node, ast.FormattedValue) and path_of(node.value) in names:
             found.add(node.lineno)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _NEED_NUMBERS:
-            if any(_path(one) in names for one in node.args):
+            if any(path_of(one) in names for one in node.args):
                 found.add(node.lineno)
     return sorted(found)
 
@@ -621,9 +615,9 @@ _NEED_NUMBERS = ("int", "float", "bool", "range", "str")
 def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.Call]]:
     """(function as it is spelt, call) of the calls of math, numpy or scipy on some lines."""
     tree = parsed(file) if file and first else None
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, ast.Call) and first <= node.lineno and _last(node) <= last:
-            called = _path(node.func)
+            called = path_of(node.func)
             if _of_module(tree, called).partition(".")[0] in _OF_PYTHON:
                 if any(not isinstance(one, ast.Constant) and _names(one) for one in node.args):
                     yield called, node
@@ -654,7 +648,7 @@ def _imported(tree: ast.Module) -> Dict[str, str]:
 def loop_at(file: str, line: int) -> bool:
     """Whether a line has the head of a loop, or a range."""
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, (ast.For, ast.While)):
             head: Any = node.iter if isinstance(node, ast.For) else node.test
             if node.lineno <= line <= _last(head):
@@ -671,7 +665,7 @@ def loop_at(file: str, line: int) -> bool:
 def key_at(file: str, line: int) -> bool:
     """Whether a line looks something up in a container, or asks whether it is there."""
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, ast.Compare) and node.lineno <= line <= _last(node):
             if any(isinstance(one, (ast.In, ast.NotIn)) for one in node.ops):
                 return True
@@ -701,12 +695,9 @@ def _named(function: Any, name: str) -> Set[str]:
 
 
 def _needed_at(file: str, line: int, name: str, needs: "_Needs") -> int:
-    tree = parsed(file) if file and line else None
-    if tree is None or not _HAS_ENDS:
-        return 0
-    function = _around(tree, line)
+    tree, function = _read_at(file, line)
     names = _named(function, name) if function is not None else set()
-    if function is None or not names:
+    if tree is None or function is None or not names or not _HAS_ENDS:
         return 0
     return _decided(tree, function, names, function.lineno, needs, deep=True, whole=True)
 
@@ -715,7 +706,7 @@ def given_names(file: str, line: int) -> Set[str]:
     """The names, and paths of attributes, that the calls of a line are given."""
     tree = parsed(file) if file and line else None
     found: Set[str] = set()
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
             for one in list(node.args) + [each.value for each in node.keywords]:
                 found |= _names(one)
@@ -724,9 +715,8 @@ def given_names(file: str, line: int) -> Set[str]:
 
 def prints_number(file: str, line: int) -> bool:
     """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
-    for node in _nodes(function) if function is not None else ():
+    function = _read_at(file, line)[1]
+    for node in _nodes(function):
         if isinstance(node, ast.Call) and node.lineno <= line and _makes_number(node):
             if printed_at(file, node.lineno) == line:
                 return True
@@ -738,11 +728,8 @@ _Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
 
 
 def _used_at(file: str, line: int, needs: _Needs) -> int:
-    tree = parsed(file) if file and line else None
-    if tree is None or not _HAS_ENDS:
-        return 0
-    function = _around(tree, line)
-    if function is None:
+    tree, function = _read_at(file, line)
+    if tree is None or function is None or not _HAS_ENDS:
         return 0
     for node in _nodes(function):
         for test in needs(tree, node):
@@ -785,9 +772,8 @@ def computed_after(file: str, line: int) -> int:
     """The first line on a side of the branch of a line, or below it, that computes something of
     what its function is given; 0 where there is none, or the line decides nothing.
     """
-    tree = parsed(file) if file and line else None
-    function = _around(tree, line) if tree is not None else None
-    nodes = _nodes(function) if function is not None else ()
+    function = _read_at(file, line)[1]
+    nodes = _nodes(function)
     if not any(
         isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test) for one in nodes
     ):
@@ -824,22 +810,23 @@ def calls_alone(file: str, line: int) -> bool:
 def compiles(file: str) -> bool:
     """Whether a file asks torch to compile something."""
     tree = parsed(file) if file else None
-    for node in _nodes(tree) if tree is not None else ():
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr == "compile"
-            and _path(node) != "re.compile"
-        ):
-            return True
-        if isinstance(node, ast.Name) and _of_module(tree, node.id) == "torch.compile":
-            return True
-    return False
+    return any(
+        is_compile(node)
+        or (isinstance(node, ast.Name) and _of_module(tree, node.id) == "torch.compile")
+        for node in _nodes(tree)
+    )
+
+
+def is_compile(node: ast.AST) -> bool:
+    """Whether an expression is torch's `compile`, or a module's."""
+    is_named_so = isinstance(node, ast.Attribute) and node.attr == "compile"
+    return is_named_so and path_of(node) != "re.compile"
 
 
 def calls(file: str, method: str) -> bool:
     """Whether a file calls a method of that name."""
     tree = parsed(file)
-    nodes = _nodes(tree) if tree is not None else ()
+    nodes = _nodes(tree)
     return any(isinstance(one, ast.Call) and _method(one) == method for one in nodes)
 
 
@@ -850,12 +837,20 @@ def _method(call: ast.Call) -> str:
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     tree = parsed(file)
-    for node in _nodes(tree) if tree is not None else ():
+    for node in _nodes(tree):
         if isinstance(node, ast.ClassDef) and node.lineno <= line <= _last(node):
             names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
             if "Function" in names:
                 return True
     return False
+
+
+def _read_at(file: str, line: int) -> Tuple[Optional[ast.Module], Optional[Any]]:
+    """(the syntax tree of a program's file, the innermost function in it that holds a line); None
+    for what is not there.
+    """
+    tree = parsed(file) if file and line else None
+    return tree, _around(tree, line) if tree is not None else None
 
 
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
@@ -977,11 +972,11 @@ def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """What a node adds to a container that lives longer than the function."""
     if isinstance(node, ast.Call) and _method(node) in _GROWS:
-        kept = _path(_whole(node.func.value)) if isinstance(node.func, ast.Attribute) else ""
+        kept = path_of(_whole(node.func.value)) if isinstance(node.func, ast.Attribute) else ""
         function = _around(tree, node.lineno)
         own = {
             name
-            for one in (_nodes(function) if function is not None else ())
+            for one in _nodes(function)
             if isinstance(one, (ast.Assign, ast.AnnAssign))
             for name in _assigned(one)
         }
@@ -1060,7 +1055,7 @@ def _holds(node: Any, names: Set[str]) -> bool:
     while work:
         one = work.pop()
         if isinstance(one, (ast.Name, ast.Attribute)):
-            if _path(one) in names:
+            if path_of(one) in names:
                 return True
         elif isinstance(one, ast.Subscript):
             work.append(one.value)
@@ -1091,7 +1086,7 @@ def _makes_number(test: ast.AST) -> bool:
     return False
 
 
-def _path(node: ast.AST) -> str:
+def path_of(node: ast.AST) -> str:
     """`self.count` for an attribute of a name; "" for other expressions."""
     parts: List[str] = []
     while isinstance(node, ast.Attribute):
@@ -1108,15 +1103,15 @@ def _whole(node: Any) -> Any:
 
 
 def _keyed(node: Any) -> str:
-    """As `_path`, with the keys that stand in the source, as a guard writes them."""
+    """As `path_of`, with the keys that stand in the source, as a guard writes them."""
     keys = ""
     while isinstance(node, ast.Subscript):
         index = _unwrapped(node.slice)
-        if not isinstance(index, ast.Constant) or not _path(_whole(node)):
+        if not isinstance(index, ast.Constant) or not path_of(_whole(node)):
             return ""
         keys = "[%r]%s" % (index.value, keys)
         node = node.value
-    path = _path(node)
+    path = path_of(node)
     return path + keys if path else ""
 
 
@@ -1131,12 +1126,12 @@ def _assigned(statement: ast.stmt) -> Set[str]:
         elif isinstance(target, ast.Starred):
             work.append(target.value)
         elif target is not None:
-            found.add(_path(target))
+            found.add(path_of(target))
     return found - {""}
 
 
 def _names(node: ast.AST) -> Set[str]:
-    found = {_path(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+    found = {path_of(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
     return found - {""}
 
 

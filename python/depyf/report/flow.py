@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Set, Tuple
 from depyf.model import resumed_after
 from depyf.report import words
 from depyf.report.overview import Node
+from depyf.report.words.stacks import short_place
 
 #: key -> nodes below; key -> number of its form; node, depth and count of one row
 Children = Dict[str, List[Node]]
@@ -277,7 +278,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
         elsewhere = os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0])
         # a row tells its file to who points at it: a reader takes it for that of the program
         if line and (elsewhere or words.in_library(node.place[0])):
-            line = "%s:%d: " % (os.path.basename(graph_break["file"]), graph_break["line"])
+            line = short_place(graph_break["file"], graph_break["line"]) + ": "
         row.append(
             {
                 "label": "✂ %s%s" % (line, _clip(graph_break["what"], 60)),

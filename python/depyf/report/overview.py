@@ -2,7 +2,6 @@
 follow each other.
 """
 
-import os
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
@@ -10,7 +9,7 @@ from depyf import advice, schema
 from depyf.advice import conditions, uses
 from depyf.model import resumed_after
 from depyf.report import words
-from depyf.report.words.stacks import FRAME_IN
+from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
 from depyf.schema import Document
 from depyf.trace.names import resumed
 from depyf.trace.vocabulary import stack_lines
@@ -465,8 +464,7 @@ class Node:
         lines = range(first, first + max(1, str(function.get("source") or "").count("\n")))
         found = []
         for graph_break, told in zip(self.entry.get("breaks") or (), self.breaks):
-            frames = map(FRAME_IN.match, map(str, graph_break.get("user_stack") or ()))
-            places = [(one.group("file"), int(one.group("line"))) for one in frames if one]
+            places = frame_places(graph_break.get("user_stack") or ())
             if any(path == file and line in lines for path, line in places):
                 found.append(told)
         return found
@@ -483,7 +481,7 @@ class Node:
         where = " in the ".join("`%s` of line %d" % one for one in reversed(around))
         subject = "It stands in the "
         if way[1:]:
-            named = ", ".join("%s:%d" % (os.path.basename(file), line) for file, line in way)
+            named = ", ".join(short_place(*one) for one in way)
             subject = "It is reached by way of %s; the first stands in the " % named
         self.failure["then"] = "%s%s, where torch cannot cut a graph, so %s" % (
             subject,

@@ -2,7 +2,6 @@
 another type, a constant beside it, a switch of modes.
 """
 
-import os
 import re
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -22,8 +21,11 @@ from depyf.report.words.reasons import (
     type_row,
     with_article,
 )
-from depyf.report.words.stacks import in_library, places_of
+from depyf.report.words.stacks import frame_places, in_library, short_place
 from depyf.trace.guard_text import changed_state, state_of
+
+#: the patch that makes sizes and numbers symbolic
+_DYNAMIC = "torch.compile(..., dynamic=True)"
 
 
 def describe_state(reason: Said, before: str, after: str) -> None:
@@ -99,8 +101,8 @@ def describe_constant(
     """
     row = _AGAIN.get(found["row"])
     if found["row"] == "growing cache" and _DYNAMIC in found["patches"]:
-        place = found["patches"].index(_DYNAMIC)
-        del found["help"][place], found["patches"][place]
+        at = found["patches"].index(_DYNAMIC)
+        del found["help"][at], found["patches"][at]
     if row is None:
         return
     found["words"] += "; the compile for it fits no other value, either"
@@ -127,13 +129,9 @@ def describe_constant(
     advise(found, _static_row(settings, source) or row, **names)
 
 
-def _at(file: str, line: int) -> str:
-    return "%s:%d" % (os.path.basename(file), line)
-
-
 def _users_places(stack: Sequence[str]) -> List[Tuple[str, int]]:
     """(file, line) of the frames of a stack that are no library's, innermost first."""
-    return [one for one in places_of(stack)[::-1] if not in_library(one[0])]
+    return [one for one in frame_places(stack)[::-1] if not in_library(one[0])]
 
 
 def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
@@ -142,7 +140,7 @@ def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
     """
     for stack in reversed(decided):
         for file, line in _users_places(stack)[:1]:
-            names = {"at": _at(file, line), "called": uses.outside_call(file, line)}
+            names = {"at": short_place(file, line), "called": uses.outside_call(file, line)}
             if names["called"]:
                 return "size in a function", names
             if uses.loop_at(file, line):
@@ -150,7 +148,7 @@ def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
             if uses.key_at(file, line):
                 return "size that is looked up", names
     places = _users_places(decided[0])[:1] if len(decided) == 1 else []
-    return "size used as a constant", {"maker": _at(*places[0]) if places else "the code"}
+    return "size used as a constant", {"maker": short_place(*places[0]) if places else "the code"}
 
 
 def _float_row(
@@ -167,7 +165,7 @@ def _float_row(
         for at in _users_places(stack)[:1]:
             called = uses.outside_call(*at)
             if called and not names:
-                names = {"called": called, "at": _at(*at)}
+                names = {"called": called, "at": short_place(*at)}
                 needing.update(((at[0], one), None) for one in uses.number_lines(*at))
     for of, inner in dict.fromkeys([(file, line), (place[0], body)] if body else [(file, line)]):
         needing.update(((of, one), None) for one in uses.number_lines(of, inner, name))
@@ -183,7 +181,7 @@ def _float_row(
 def _places_in_words(places: Sequence[Tuple[str, int]]) -> str:
     """`a.py:3`, `a.py:3 and 5`, `a.py:3, 5 and 7`."""
     told = [
-        _at(file, line) if not index or places[index - 1][0] != file else str(line)
+        short_place(file, line) if not index or places[index - 1][0] != file else str(line)
         for index, (file, line) in enumerate(places)
     ]
     return " and ".join([", ".join(told[:-1])] * bool(told[:-1]) + told[-1:])
@@ -299,9 +297,6 @@ def keep_advice_of_compile(found: Said, caller: Tuple[str, int, str]) -> None:
     elif found["row"] not in _NAMELESS:
         given = [one for one in given if one[1] == _DYNAMIC]
     found.update(help=[one for one, _ in given], patches=[one for _, one in given])
-
-
-_DYNAMIC = "torch.compile(..., dynamic=True)"
 
 
 def describe_methods(found: Said, place: Tuple[str, int]) -> None:

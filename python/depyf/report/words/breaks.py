@@ -4,7 +4,6 @@ torch's own texts stay beside these words, complete; where a reason is not known
 explanation is what is said. The words and the advice are rows of `depyf.advice.breaks`.
 """
 
-import os
 import re
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
@@ -15,10 +14,11 @@ from depyf.report.words.stacks import (
     FRAME_IN,
     Line,
     call_of,
+    frame_places,
     in_library,
     in_others_library,
     last_code,
-    places_of,
+    short_place,
     split_location,
     way_to,
 )
@@ -79,17 +79,14 @@ def of_break(found: Document) -> Said:
     said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
     filename, line = split_location(location)
     if _NUMBER.search(reason):
-        for at, what in _USES:
-            used = at(filename, line)
-            if used:
-                said += "\n? line %d %s it" % (used, what)
-                break
+        used, what = _use_of(filename, line)
+        said += "\n? line %d %s it" % (used, what) if used else ""
     elif _SIZED.search(reason):
         used = uses.sized_at(filename, line)
         said += "\n? line %d asks for its size" % used if used else ""
         said += _left_out(filename, used) if used else ""
         counted = uses.counted_at(filename, line) if used else []
-        said += "\n? %s counts" % ", ".join("line %d" % one for one in counted) if counted else ""
+        said += "\n? %s counts" % _lines(counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         said += "\n? prints a number"
     if _OF_NUMBER.search(raw):
@@ -142,7 +139,11 @@ def of_break(found: Document) -> Said:
 def _left_out(filename: str, line: int) -> str:
     """What is noted of a branch that leaves out more than what computes with tensors."""
     left = uses.left_out_at(filename, line)
-    return "\n? leaves out %s" % ", ".join("line %d" % one for one in left) if left else ""
+    return "\n? leaves out %s" % _lines(left) if left else ""
+
+
+def _lines(lines: Iterable[int]) -> str:
+    return ", ".join("line %d" % one for one in lines)
 
 
 #: rows of a number that Python needs at once
@@ -163,8 +164,9 @@ def name_needed(found: Sequence[Said]) -> None:
         found: what is said of the breaks of one run.
     """
     needed = [one for one in found if one["row"] in _NEEDED]
-    places = [(one["file"], _needed_at(one) or one["line"]) for one in needed]
-    at = ", ".join("%s:%d" % (os.path.basename(file), line) for file, line in sorted(set(places)))
+    used = [(one["file"], one["line"], _use_of(one["file"], one["line"])[0]) for one in needed]
+    places = [(file, at or line) for file, line, at in used]
+    at = ", ".join(short_place(*one) for one in sorted(set(places)))
     begin = break_rows.DECIDED_FIRST.format(at=at)
     for one in found if needed else ():
         if one["row"] == "item":
@@ -174,20 +176,22 @@ def name_needed(found: Sequence[Said]) -> None:
             ]
 
 
-def _needed_at(said: Said) -> int:
-    """The line that needs a number."""
-    for at, _ in _USES:
-        used = at(said["file"], said["line"])
+def _use_of(filename: str, line: int) -> Tuple[int, str]:
+    """(line that decides what helps for a Python number that a line makes of a tensor, what it does
+    with it); (0, "") for none.
+    """
+    for at, what in _USES:
+        used = at(filename, line)
         if used:
-            return used
-    return 0
+            return used, what
+    return 0, ""
 
 
 def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether what a loop does is a call already, or the innermost loop around a break is a
     library's: nobody can make a function of its body, and torch compiles what it calls.
     """
-    for file, at in [(filename, line)] + places_of(stack)[::-1]:
+    for file, at in [(filename, line)] + frame_places(stack)[::-1]:
         if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
             return in_library(file) or uses.calls_alone(file, at)
     return False
@@ -275,7 +279,7 @@ def _followable(
     if row.key in break_rows.AROUND:
         return given
     kept = [one for one in given if one[1].startswith(_SETS)]
-    names = {"caller": "%s:%d" % (os.path.basename(caller[0]), caller[1])} if caller[1] else {}
+    names = {"caller": short_place(*caller[:2])} if caller[1] else {}
     return kept + advice_of(break_rows.LIBRARY, names)
 
 

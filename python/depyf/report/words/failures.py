@@ -6,7 +6,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
 from depyf.report.words.breaks import OF_REST, Said, gives_up, of_break, then_of
-from depyf.report.words.stacks import in_library, last_code, places_of, way_to
+from depyf.report.words.stacks import frame_places, in_library, last_code, way_to
 from depyf.schema import Document
 
 _LIMIT = re.compile(r"recompile[_ ]limit|cache_size_limit", re.IGNORECASE)
@@ -101,7 +101,7 @@ def of_nothing(entry: Document) -> Optional[Said]:
         return None
     if entry.get("resumes"):
         return _of_a_side(str(list(stack)[-1]))
-    callers = [file for file, _ in places_of(stack[-2:])]
+    callers = [file for file, _ in frame_places(stack[-2:])]
     if len(callers) < 2 or not _COMPILED_HERE.search(callers[0]) or in_library(callers[1]):
         return None
     text = "nothing to compile"
@@ -110,7 +110,7 @@ def of_nothing(entry: Document) -> Optional[Said]:
 
 def _of_a_side(frame: str) -> Optional[Said]:
     """As `of_nothing`, of the rest of a function that begins in the test of a branch."""
-    file, line = (places_of([frame]) or [("", 0)])[0]
+    file, line = (frame_places([frame]) or [("", 0)])[0]
     other = 0 if in_library(file) else uses.computed_after(file, line)
     if not other:
         return None
@@ -177,7 +177,7 @@ def _place_failure(found: Said, stack: Sequence[str]) -> None:
 
     It is told to no row of the advice, which is for lines at which a graph breaks.
     """
-    places = places_of(stack)
+    places = frame_places(stack)
     if not places:
         return
     filename, line = places[-1]

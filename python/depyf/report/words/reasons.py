@@ -3,14 +3,13 @@
 The words and the advice are rows of `depyf.advice.recompiles`.
 """
 
-import os
 import re
 from typing import Any, Iterable, Match, Optional, Sequence, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.advice import recompiles as guard_rows
 from depyf.report.words.breaks import Said, advice_of
-from depyf.report.words.stacks import FRAME, in_library, users_line
+from depyf.report.words.stacks import FRAME, in_library, short_place, users_line
 from depyf.trace.guard_text import part_in_words
 
 _TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
@@ -159,15 +158,12 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
     if found["kind"] == "shape condition" and found["source"]:
         # torch tells of a size of 0 or 1 at its first use, which need not decide anything
         how = "; the size is first used" if found["row"] == "size from 2" else ", decided"
-        made = os.path.basename(found["file"]), found["line"], found["source"]
-        found["words"] += how + " at %s:%d: `%s`" % made
+        made = short_place(found["file"], found["line"]), found["source"]
+        found["words"] += how + " at %s: `%s`" % made
         if found["caller"][1]:
             file, line, code = found["caller"]
-            found["words"] += ", called from your line %s:%d: `%s`" % (
-                os.path.basename(file),
-                line,
-                code.strip(),
-            )
+            called_at = short_place(file, line)
+            found["words"] += ", called from your line %s: `%s`" % (called_at, code.strip())
 
 
 def describe_rate(found: Said, caller: str) -> None:
@@ -183,8 +179,7 @@ def describe_rate(found: Said, caller: str) -> None:
     for file in (found["file"], caller):
         line = 0 if in_library(file) else uses.rate_written_at(file)
         if line:
-            at = "%s:%d" % (os.path.basename(file), line)
-            advise(found, "learning rate that is written", at=at)
+            advise(found, "learning rate that is written", at=short_place(file, line))
             return
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any, Iterable, List, Match, Sequence, Tuple
 
 from depyf import compiling
+from depyf.advice import uses
 
 #: files of Python's own library, and what torch puts in the place of some of its functions
 _OF_PYTHON = re.compile(
@@ -77,22 +78,14 @@ def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
         except (SyntaxError, ValueError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        named = [node for node in calls if _dotted(node.func).rpartition(".")[2] == name]
+        named = [node for node in calls if uses.path_of(node.func).rpartition(".")[2] == name]
         if len(named) == 1:
             calls = named
         elif marks or whole:
             calls = calls[:1]  # the outermost
         if len(calls) == 1:
-            return _dotted(calls[0].func)
+            return uses.path_of(calls[0].func)
     return ""
-
-
-def _dotted(node: ast.AST) -> str:
-    parts: List[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
 
 
 _LIBRARY = re.compile(
@@ -135,7 +128,7 @@ def way_to(filename: str, line: int, stack: List[str]) -> Tuple[Line, str]:
     others = [frame for frame in way if frame[0] != filename]
     if not others:
         return ("", 0, ""), ""
-    named = ["%s:%d" % (os.path.basename(one[0]), one[1]) for one in way]
+    named = [short_place(*one[:2]) for one in way]
     if len(named) > _WAY:
         named[_WAY // 2 : -(_WAY // 2)] = ["…"]
     return others[-1], "reached by way of " + ", ".join(named) if len(way) > 1 else ""
@@ -160,7 +153,7 @@ def _place(frame: "Match[str]") -> Tuple[str, int]:
     )
 
 
-def places_of(stack: Iterable[Any]) -> List[Tuple[str, int]]:
+def frame_places(stack: Iterable[Any]) -> List[Tuple[str, int]]:
     """(file, line) of each frame of a stack, outermost first."""
     frames = map(FRAME.match, map(str, stack))
     return [_place(frame) for frame in frames if frame is not None]
@@ -180,6 +173,11 @@ def users_frames(stack: Iterable[Any]) -> List[Line]:
             code = code if not code.startswith('File "') else ""
             found.append((filename, line, code))
     return found
+
+
+def short_place(file: str, line: int) -> str:
+    """`model.py:12` of a file in whatever folder."""
+    return "%s:%d" % (os.path.basename(file), line)
 
 
 def split_location(location: str) -> Tuple[str, int]:
