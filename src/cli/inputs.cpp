@@ -196,27 +196,29 @@ std::vector<Input> walk(const fs::path& top) {
 }
 
 void add_path(std::vector<Input>& inputs, const fs::path& path, SeenFiles& seen) {
+  if (path == "-") {
+    if (seen.add(path)) add_stream(inputs, path);
+    return;
+  }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (path == "-" || fs::exists(status)) {
-    if (fs::is_directory(status) && path != "-") {
-      std::vector<Input> found = walk(path);
-      if (found.empty()) found.push_back(refused(path, std::string(kNoFileInIt), true));
-      for (Input& input : found)
-        if (seen.add(input.path)) inputs.push_back(std::move(input));
-    } else if (!seen.add(path)) {
-      return;
-    } else if (path == "-" || !fs::is_regular_file(status)) {
-      add_stream(inputs, path);
-    } else if (std::shared_ptr<const Archive> archive = open_archive(path)) {
-      add_members(inputs, path, archive);
-    } else {
-      inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
-    }
-  } else {
+  if (!fs::exists(status)) {
     inputs.push_back(refused(path, status.type() == fs::file_type::not_found
                                        ? "there is no such file or folder"
                                        : unreadable(error)));
+  } else if (fs::is_directory(status)) {
+    std::vector<Input> found = walk(path);
+    if (found.empty()) found.push_back(refused(path, std::string(kNoFileInIt), true));
+    for (Input& input : found)
+      if (seen.add(input.path)) inputs.push_back(std::move(input));
+  } else if (!seen.add(path)) {
+    return;
+  } else if (!fs::is_regular_file(status)) {
+    add_stream(inputs, path);
+  } else if (std::shared_ptr<const Archive> archive = open_archive(path)) {
+    add_members(inputs, path, archive);
+  } else {
+    inputs.push_back({path, output_of(path.filename()), nullptr, 0, {}});
   }
 }
 

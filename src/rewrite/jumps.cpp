@@ -86,22 +86,26 @@ Ends ends_of(const Rewriter& r) {
 /// `return` has a value and control does not fall off the function's end. Where that end would
 /// return None, too, nobody needs a `return`, so it is there to show the None.
 void shorten_returns(Rewriter& r, const SourceColumns& columns, std::span<const StmtId> returns) {
-  const bool at_end = !r.body.empty() && r.returns_none(r.body.back());
   bool values = false, with_none = false, bare = false;
+  SmallVector<StmtId, 16> unknown;
   for (StmtId id : returns) {
-    const Stmt& s = r.ast[id];
+    Stmt& s = r.ast[id];
     if (!r.returns_none(id)) {
-      values |= static_cast<bool>(s.e[0]);
+      values = true;
     } else if (const std::optional<bool> written = columns.bare_return(id)) {
       (*written ? bare : with_none) = true;
+      if (*written) s.e[0] = ExprId::none();
+    } else {
+      unknown.push_back(id);
     }
   }
-  const Ends ends = ends_of(r);
-  const bool as_most_do = at_end || (values && (ends.returns_none || !ends.falls_off));
-  const bool shows_none = with_none != bare ? with_none : as_most_do;
-  for (StmtId id : returns)
-    if (Stmt& s = r.ast[id]; r.is_none(s.e[0]) && columns.bare_return(id).value_or(!shows_none))
-      s.e[0] = ExprId::none();
+  const auto most_show_none = [&] {
+    if (r.returns_none(r.body.back())) return true;
+    const Ends ends = ends_of(r);
+    return values && (ends.returns_none || !ends.falls_off);
+  };
+  if (unknown.empty() || (with_none != bare ? with_none : most_show_none())) return;
+  for (StmtId id : unknown) r.ast[id].e[0] = ExprId::none();
 }
 
 /// An `if` whose body is gone is turned round, or gets the jump that stood there.

@@ -257,12 +257,12 @@ std::optional<std::uint32_t> SourceColumns::start(std::span<const StmtId> list) 
 /// indentation comes before the header, whose width is known where it has no annotations or
 /// defaults; `pass` is what most people write there.
 bool SourceColumns::begins_return(const SourceSpan& none) const {
+  const std::uint32_t width = step();
   std::uint32_t before = 0;
   if (static_cast<std::uint32_t>(none.line) == r_.object.firstlineno) {
     before = header_width();
-    if (none.first < before || (none.first - before) % step() == 0) return false;
+    if (none.first < before || (none.first - before) % width == 0) return false;
   }
-  const std::uint32_t width = step();
   const std::uint32_t least = before + kBeforeValue + (before == 0 ? first_ % width : 0);
   return none.first >= least && (none.first - least) % width == 0;
 }

@@ -35,6 +35,10 @@ void order_local_stores(Lifted& lifted, const Module& module, bool dynamo) {
   const auto made_up = [&](const Value& value) {
     return named_like_dynamos(module[code.slots[value.arg].name]);
   };
+  const auto writes = [](const Value& value) {
+    return value.op == Op::STORE_FAST || value.op == Op::DELETE_FAST;
+  };
+  if (std::count_if(lifted.values.begin(), lifted.values.end(), writes) < 2) return;
   // By value: a load that moves before stores to other locals.
   std::vector<bool> moves = pure_values(lifted, module, Order(lifted), dynamo);
   for (std::size_t i = 0; i < moves.size(); ++i)
