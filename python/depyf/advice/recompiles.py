@@ -1358,8 +1358,8 @@ result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
         "",
         [
             helps(
-                "The cache grows at each call. torch.compile(..., dynamic=True) takes its length "
-                "as symbolic from the first call on.",
+                "The cache grows at each call. torch.compile(..., dynamic=True) takes a length of "
+                "2 or more as symbolic from the first call on; 0 and 1 are compiles of their own.",
                 _CACHE,
                 _CACHE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
