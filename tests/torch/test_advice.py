@@ -122,6 +122,12 @@ def test_a_program_that_follows_the_advice_no_longer_has_the_problem(row, help):
     torch.testing.assert_close(result, wanted)
 
 
+def test_each_piece_of_advice_stands_alone():
+    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LIBRARY)
+    begins = [help.text.split()[0].lower() for row in rows for help in row.help]
+    assert not {"or", "and", "also", "otherwise", "else"} & set(begins)
+
+
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 def test_a_loop_whose_body_is_a_function_is_compiled_again():
     (help,) = breaks.LOOP.help

@@ -752,7 +752,7 @@ result = f(torch.tensor([1.0, 3.0]))
 """,
         ),
         helps(
-            "Or let the condition be evaluated every few rounds only: a `for` loop over a fixed "
+            "Let the condition be evaluated every few rounds only: a `for` loop over a fixed "
             "number of rounds is in the graph as a whole.",
             _WHILE,
             """
@@ -989,7 +989,7 @@ result = [f(torch.ones(3), torch.ones(3)), f(torch.ones(3), torch.zeros(3))]
 """,
             ),
             helps(
-                "Or compare them outside of the compiled function.",
+                "Compare them outside of the compiled function.",
                 _EQUAL,
                 """
 @torch.compile(backend="eager")
@@ -1355,7 +1355,7 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
         [
             _captured(_UNIQUE),
             helps(
-                "Or call it before the compiled function, and pass what it returns.",
+                "Call it before the compiled function, and pass what it returns.",
                 _UNIQUE,
                 _UNIQUE.replace("torch.unique(x) * 2", "x * 2").replace(
                     "f(torch.tensor(x))", "f(torch.unique(torch.tensor(x)))"
@@ -2649,7 +2649,7 @@ LOOP = row(
     "It stands inside a loop, where torch cannot cut a graph.",
     [
         helps(
-            "Or make the loop's body a function of its own: torch compiles that one, and cuts "
+            "Make the loop's body a function of its own: torch compiles that one, and cuts "
             "it at this line.",
             _LOOP,
             """

@@ -111,8 +111,6 @@ def of_break(found: Document) -> Said:
     if row and in_others_library(filename, stack):
         given = _followable(row, given, caller)
     help = [text for text, _ in given]
-    if help and help[0].startswith("Or "):  # it stands alone
-        help[0] = help[0][3].upper() + help[0][4:]
     return {
         "what": reason.rstrip(": "),
         "code": code,
