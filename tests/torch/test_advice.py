@@ -415,6 +415,71 @@ for size in (4, 5, 6):
     assert not [one for node in overview.nodes_of([found.to_json()]) for one in node.reasons]
 
 
+_RAGGED = """
+torch.manual_seed(0)
+lin = torch.nn.Linear(8, 4)
+
+def f(xs):
+    return torch.stack([lin(x).mean(0) for x in xs]).sum()
+
+f = torch.compile(f, backend="eager", dynamic=True)
+result = [f([torch.ones(n, 8), torch.ones(n + 1, 8)]).detach() for n in (8, 4, 6)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_size_that_equals_a_constant_one_is_not_told_to_be_made_dynamic_again():
+    wanted, nodes = run(_RAGGED, "ragged")
+    (said,) = [one for node in nodes for one in node.reasons]
+    assert said["row"] == "equal sizes" and "`xs[0].size(1)`, which was equal" in said["words"]
+    assert not [one for one in said["help"] if "dynamic=True" in one]
+    setting = said["patches"][0]
+    again = "\n%s" % setting.replace("False", "True")
+    result, after = run("%s\n%s%s" % (setting, _RAGGED, again), "ragged after")
+    assert len(after) == 1 and len(nodes) == 2
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_symbolic_size_that_a_branch_made_a_constant_is_told_with_its_place():
+    text = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    if x.shape[0] == 4:
+        return x * 2
+    return x + 1
+
+result = [f(torch.ones(size, 3)) for size in (4, 5, 6)]
+"""
+    (said,) = [one for node in run(text, "decided size")[1] for one in node.reasons]
+    assert said["row"] == "shape condition"
+    assert said["words"].endswith("made a constant at decided_size.py:4")
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+@pytest.mark.parametrize("first, dynamic", [(0, False), (1, False), (2, True)])
+def test_a_cache_of_length_0_or_1_gains_nothing_by_dynamic_sizes(first, dynamic):
+    text = """
+class Cache:
+    def __init__(self):
+        self.keys = torch.zeros(1, %d, 4)
+
+@torch.compile(backend="eager"%s)
+def step(cache, key):
+    cache.keys = torch.cat([cache.keys, key], dim=1)
+    return cache.keys.sum()
+
+cache = Cache()
+result = [step(cache, torch.ones(1, 1, 4)) for _ in range(5)]
+"""
+    nodes = run(text % (first, ""), "cache from %d" % first)[1]
+    after = run(text % (first, ", dynamic=True"), "dynamic cache from %d" % first)[1]
+    assert (len(after) < len(nodes)) == dynamic
+    for node in nodes + after:
+        for said in node.reasons:
+            assert any("dynamic=True" in one for one in said["help"]) == dynamic, said["words"]
+
+
 @pytest.mark.parametrize(
     "line, row",
     [

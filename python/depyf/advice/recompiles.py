@@ -161,6 +161,15 @@ def f(x, y):
 
 result = [f(torch.ones(left), torch.ones(right)) for left, right in ((4, 4), (4, 6), (5, 3))]
 """
+_SQUARE = """
+weight = torch.ones(3, 2)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return (x @ weight).sum()
+
+result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+"""
 _DUCK_AGAIN = "torch.fx.experimental._config.use_duck_shape = True"
 _STRIDE = """
 @torch.compile(backend="eager", dynamic=True)
@@ -1185,7 +1194,23 @@ for size in (2, 1):
                 _EQUAL,
                 "torch.fx.experimental._config.use_duck_shape = False" + _EQUAL + _DUCK_AGAIN,
                 "torch.fx.experimental._config.use_duck_shape = False",
-            )
+            ),
+            helps(
+                "Sizes that happen to be equal stay different sizes, too, where each is marked "
+                "before the first call: {marks}.",
+                _SQUARE,
+                _SQUARE.replace(
+                    "result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]",
+                    """
+result = []
+for size in (3, 4, 5):
+    x = torch.ones(size, 3)
+    torch._dynamo.maybe_mark_dynamic(x, 0)
+    torch._dynamo.maybe_mark_dynamic(x, 1)
+    result.append(f(x))
+""",
+                ),
+            ),
         ],
     ),
     row(

@@ -255,8 +255,10 @@ class Node:
                 words.describe_sizes(reason, changed)
             if beside is not None:
                 words.describe_small(reason, *beside)
-            elif reason["row"] in words.SYMBOLIC:
-                self._look_beside(reason)
+            elif reason["row"] in words.SYMBOLIC or reason["row"] == "growing cache":
+                self._say_why_constant(reason)
+                if reason["row"] in words.SYMBOLIC:
+                    self._look_beside(reason)
             if reason["row"] == "growing list":
                 words.describe_methods(reason, self.place)
             if reason["row"] in ("flag", "text", "value"):
@@ -295,6 +297,33 @@ class Node:
             return False
         others = [one for one in reasons if one["row"] not in advice.NO_ACTION]
         return any(_state_of(reason, self._tried(one["tried"])) == made for one in others)
+
+    def _say_why_constant(self, reason: words.Said) -> None:
+        """Says of a size that was symbolic, and a constant of the entry that was tried all the
+        same, why: dynamic=True or a mark is there already.
+        """
+        settings = (self.entry.get("metrics") or {}).get("settings") or {}
+        if settings.get("assume_static_by_default") is False:
+            words.keep_unless_dynamic(reason)
+        tried = self._tried(reason["tried"])
+        at = re.search(r"size mismatch at index (\d+)", reason["failed"])
+        if tried is None or at is None:
+            return
+        dimension = words.short(reason["name"]), int(at.group(1))
+        of_tried, of_this = _symbolic(tried), _symbolic(self.entry)
+        shared = [
+            other
+            for other, size in _sizes(tried).items()
+            if other != dimension and size == reason["before"]
+            # one symbol for both is that of the first of them
+            if (other in of_tried) != (dimension in of_tried)
+            and of_this.issuperset({other, dimension} - of_tried)
+        ]
+        if shared:
+            words.describe_equal_sizes(reason, dimension, shared[0])
+        elif dimension in of_tried:
+            stacks = [[str(one) for one in stack] for stack in tried.get("conditions") or ()]
+            words.describe_decided_size(reason, stacks)
 
     def _look_beside(self, reason: words.Said) -> None:
         """Says of a number that is symbolic now why that spares no compile, where it does not."""
@@ -533,6 +562,18 @@ def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
             for index, size in enumerate(match.group("sizes").split(",")):
                 found[match.group("name"), index] = size.strip()
     return found
+
+
+_SYMBOL = re.compile(r"^(?P<name>.+)\.size\(\)\[(?P<index>\d+)\]$")
+
+
+def _symbolic(entry: Document) -> Set[Tuple[str, int]]:
+    """(tensor, dimension) of the sizes of which torch made a symbol for a compile. Of sizes that
+    are equal it makes one for the first alone, and a symbol may be a constant in the end.
+    """
+    sources = [words.short(str(one.get("source") or "")) for one in entry.get("symbols") or ()]
+    found = [one for one in map(_SYMBOL.match, sources) if one is not None]
+    return {(one.group("name"), int(one.group("index"))) for one in found}
 
 
 _LENGTH = re.compile(r"^(?:len\((?P<name>[^=<>!]+)\) == (?P<count>\d+)|not (?P<empty>[^=<>!]+))$")

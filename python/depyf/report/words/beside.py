@@ -17,6 +17,7 @@ from depyf.report.words.reasons import (
     decides_on,
     is_length,
     list_row,
+    marks_of,
     picks_element,
     type_row,
     with_article,
@@ -100,9 +101,8 @@ def describe_constant(
         place: (file, line) where the function begins.
     """
     row = _AGAIN.get(found["row"])
-    if found["row"] == "growing cache" and _DYNAMIC in found["patches"]:
-        at = found["patches"].index(_DYNAMIC)
-        del found["help"][at], found["patches"][at]
+    if found["row"] == "growing cache":
+        keep_unless_dynamic(found)
     if row is None:
         return
     found["words"] += "; the compile for it fits no other value, either"
@@ -346,6 +346,39 @@ def describe_small(found: Said, name: str, index: int, before: str) -> None:
     """Says that another size was 0 or 1, too, which torch compiles apart whatever is dynamic."""
     found["words"] += "; `%s.size(%d)`, which was %s, is another, too" % (name, index, before)
     advise(found, "size 0 or 1", name=argument_of(name), variable="", index=str(index))
+
+
+def keep_unless_dynamic(found: Said) -> None:
+    """Of what helps, leaves out dynamic=True, where the compile had it, or gained nothing by it."""
+    given = [one for one in zip(found["help"], found["patches"]) if one[1] != _DYNAMIC]
+    found.update(help=[one for one, _ in given], patches=[one for _, one in given])
+
+
+def describe_equal_sizes(found: Said, dimension: Tuple[str, int], other: Tuple[str, int]) -> None:
+    """Says that a size was taken for the same as another that was equal, and is a constant with it.
+
+    Args:
+        found: the reason.
+        dimension, other: (tensor, dimension) of the size and of the other.
+    """
+    found["words"] += "; torch took it and `%s.size(%d)`, which was equal, for one size" % other
+    advise(found, "equal sizes", marks=marks_of([dimension, other], found["parameters"]))
+
+
+def describe_decided_size(found: Said, decided: Sequence[Sequence[str]]) -> None:
+    """Says that a size was symbolic already, and that code made it a constant for one value.
+
+    Args:
+        found: the reason.
+        decided: stacks of the lines that may have made it a constant, outermost frame first.
+    """
+    row, names = _size_row(decided)
+    if row == "size used as a constant":
+        row, at = "shape condition", names["maker"]
+        found["words"] += "; it was symbolic, and made a constant" + (
+            " at %s" % at if at != "the code" else ""
+        )
+    advise(found, row, **names)
 
 
 #: rows of numbers and sizes for which advice makes them symbolic

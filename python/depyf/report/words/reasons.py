@@ -384,7 +384,9 @@ def _describe(found: Said, guard: str) -> None:
                 "torch took two sizes that were equal at the first call for one size, and they "
                 "are not equal any more: `%s`" % guard
             )
-            advise(found, "equal sizes")
+            sizes = re.findall(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]", guard)
+            equal = [(name, int(index)) for name, index in sizes]
+            advise(found, "equal sizes", marks=marks_of(equal, found["parameters"]))
             return
         low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
         offset = re.search(r"(?<![\w.\]])(?P<name>\w+)\.storage_offset\(\)", guard)
@@ -522,18 +524,25 @@ def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
         found: the reason, of a changed size.
         changed: (tensor, dimension) of each that changed.
     """
-    parameters = found["parameters"]
-    names = [(argument_of(name), index) for name, index in changed]
+    marks = marks_of(changed, found["parameters"])
+    this = "this one" if len(changed) == 1 else "these"
+    advise(found, "size", marks=marks, this=this)
+
+
+def marks_of(
+    dimensions: Sequence[Tuple[str, int]], parameters: Optional[Sequence[str]] = None
+) -> str:
+    """Calls that mark some (tensor, dimension) as dynamic; "" where the program has no name for
+    one of them, or where there are many.
+    """
+    names = [(argument_of(name), index) for name, index in dimensions]
     can = all(
         _is_programs(name, parameters)
         and (parameters is None or re.split(r"\W", name)[0] in parameters)
         for name, _ in names
     )
     marks = ["torch._dynamo.maybe_mark_dynamic(%s, %d)" % one for one in names]
-    if not can or len(marks) > _MOST_MARKS:
-        marks = []
-    this = "this one" if len(marks) == 1 else "these"
-    advise(found, "size", marks=" and ".join(marks), this=this)
+    return " and ".join(marks) if can and len(marks) <= _MOST_MARKS else ""
 
 
 def describe_stride(found: Said, size: str) -> None:
@@ -655,6 +664,9 @@ def _describe_tensor(found: Said, match: Match[str]) -> None:
         advise(found, _size_row(name, before, after), index=index)
         if found["row"] == "size":
             describe_sizes(found, [(name, int(index))])
+        elif found["row"] == "growing cache" and before in ("0", "1"):
+            # the compile for the next length is for any, with dynamic=True and without
+            del found["help"][0], found["patches"][0]
     elif what == "stride":
         found["words"] = "`%s.stride(%s)` was %s, is %s" % (
             name,
