@@ -5,7 +5,7 @@ import re
 import sys
 import textwrap
 import types
-from typing import Any, Dict, Iterable, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.model import resumed_after
 from depyf.trace.names import resumed
@@ -181,8 +181,21 @@ def lifetime_note(names: Sequence[str]) -> str:
     return "\n" + wrapped(text)
 
 
+def rows(text: str, width: int, whole_words: bool = False) -> List[str]:
+    """`text` on rows of at most `width` columns.
+
+    Args:
+        text: words.
+        width: in columns.
+        whole_words: a word that is longer than a row is not broken, nor one at its hyphens.
+    """
+    if len(text) <= width and text.isprintable() and text == text.strip():
+        return [text] if text else []  # most are short, and textwrap splits them into words first
+    breaks = not whole_words
+    return textwrap.wrap(text, width, break_long_words=breaks, break_on_hyphens=breaks)
+
+
 @functools.lru_cache(maxsize=256)  # what the files of many compiles say is mostly the same
 def wrapped(text: str) -> str:
     """`text` as comment lines."""
-    lines = textwrap.wrap(text, 98, break_long_words=False, break_on_hyphens=False)
-    return "".join("# %s\n" % line for line in lines)
+    return "".join("# %s\n" % line for line in rows(text, 98, whole_words=True))

@@ -331,6 +331,16 @@ def entries(document: Document) -> Iterator[Document]:
         yield entry
 
 
+def catch_up(document: Document, run: Any) -> None:
+    """Takes into a run's document, which `load_all` made, what its writer learns while it writes
+    the dump: the files of the functions, and what failed.
+    """
+    for function, row in zip(run.functions, document["functions"]):
+        row["path"] = function.path or ""
+    last = fit(run.to_json(with_entries=False))
+    document.update((key, last[key]) for key in ("problems", "unavailable"))
+
+
 def as_ranks(runs: List[Document]) -> List[Document]:
     """Numbers the runs of one job: by the rank in the folder's name, else by their order."""
     numbered = []

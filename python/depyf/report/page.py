@@ -198,14 +198,15 @@ def _place(pair: Tuple[str, int]) -> str:
     return "%s:%d" % (name, line) if line else name
 
 
-def render(runs: List[Document], folder: str) -> str:
+def render(runs: List[Document], folder: str, nodes: Optional[List[Node]] = None) -> str:
     """The page's text.
 
     Args:
         runs: documents of `depyf.report.document`; more than one are ranks.
         folder: where the page will stand, to which links to plain files are relative.
+        nodes: those of the runs, where they are known.
     """
-    nodes = overview.nodes_of(runs)
+    nodes = overview.nodes_of(runs) if nodes is None else nodes
     profiles = runtime.profiles_of(runs, nodes)
     pool = Pool()
     parents = _parents(runs)

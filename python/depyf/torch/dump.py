@@ -35,13 +35,13 @@ from depyf.model import (
     resumed_after,
     sorted_artifacts,
 )
-from depyf.report import words
-from depyf.report.overview import Node
-from depyf.schema import MANIFEST, SCHEMA
+from depyf.report import document, page, words
+from depyf.report.overview import Node, nodes_of
+from depyf.schema import MANIFEST, SCHEMA, Document
 from depyf.terminal import parse_place
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
-from depyf.torch.fullcode import Renderer, nodes_by_entry, reasons_in_words
+from depyf.torch.fullcode import Renderer, reasons_in_words
 from depyf.torch.journal import Journal
 from depyf.trace.names import safe_name
 
@@ -308,6 +308,36 @@ class _Stored:
             return ""
 
 
+class _Told:
+    """What the report says of a run, found out once for all files of its dump.
+
+    Attributes:
+        by_entry: the node of each entry by the entry's id; empty where the report cannot be made,
+            and torch's own words stand in its place.
+        document: the run as the report reads it, or None.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.document: Optional[Document] = None
+        self._nodes: List[Node] = []
+        try:
+            found = document.load_all(run)[0]
+            self._nodes = nodes_of([found])
+            self.document = found
+        except Exception:
+            pass  # to build the page fails in the same way, and is told
+        self.by_entry = {id(entry): node for entry, node in zip(run.entries(), self._nodes)}
+
+    def write_page(self, run: Run) -> None:
+        """Writes the page into the run's folder. Raises as `report.build` does."""
+        if self.document is None:
+            report.build(run)
+            return
+        document.catch_up(self.document, run)
+        path = os.path.abspath(self.document["place"])
+        page.write(path, page.render([self.document], os.path.dirname(path), self._nodes))
+
+
 class EarlierDump(OSError):
     """The folder holds a dump that is to be kept."""
 
@@ -540,7 +570,7 @@ class DumpWriter:
             return
         self._late = False
         begin = time.monotonic()
-        self._write_run(session.run)
+        self._write_run(session.run, _Told(session.run))
         end = time.monotonic()
         self._next_write = end + 20 * (end - begin)
 
@@ -549,7 +579,8 @@ class DumpWriter:
         run = session.run
         for entry in run.entries():
             self._write_artifacts(entry)
-        renderer = Renderer(run)
+        told = _Told(run)
+        renderer = Renderer(run, told.by_entry)
         called = {name for entry in run.entries() for name in entry.called()}
         for function in run.functions:
             if function.is_resume and function.global_name in called:
@@ -567,14 +598,14 @@ class DumpWriter:
                 )
                 text = as_comment(text)
             function.path = self._write_claimed(name, ".py", text)
-        self._write_run(run)
+        self._write_run(run, told)
 
-    def _write_run(self, run: Run) -> None:
-        self._write_manifest(run)
+    def _write_run(self, run: Run, told: "_Told") -> None:
+        self._write_manifest(run, told)
         if self._page:
-            self._write_page(run)
+            self._write_page(run, told)
 
-    def _write_manifest(self, run: Run) -> None:
+    def _write_manifest(self, run: Run, told: "_Told") -> None:
         more: Dict[str, Any] = {
             "open": False,
             "process": os.getpid(),
@@ -589,9 +620,8 @@ class DumpWriter:
                 more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
-            document = run.to_json()
-            self.write(name, overview(run, nodes_by_entry(run, document)))
-            text = sharing.file_text(dict(document, **more))
+            self.write(name, overview(run, told.by_entry))
+            text = sharing.file_text(dict(run.to_json(), **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
                 self._end_journal()
@@ -627,11 +657,14 @@ class DumpWriter:
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not removed: %s" % (name, error))
 
-    def _write_page(self, run: Run) -> None:
+    def _write_page(self, run: Run, told: "_Told") -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their
         # manifests
         try:
-            report.build(self.folder if self._shared.earlier(self._block) else run)
+            if self._shared.earlier(self._block):
+                report.build(self.folder)
+            else:
+                told.write_page(run)
         except ImportError as error:
             compat.note_unavailable("report", "%s; pip install Jinja2" % error)
         except Exception as error:

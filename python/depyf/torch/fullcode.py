@@ -20,7 +20,6 @@ from depyf.decompiler import decompile_with_constants
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
-from depyf.schema import Document
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants
 from depyf.trace import guard_text
@@ -364,9 +363,9 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
     if inside and source and " " not in source:
         title += ", with %d tensor%s in it" % (len(inside), "" if len(inside) == 1 else "s")
     notes = [_because(guard) for guard in group if guard.comment]
-    lines = textwrap.wrap(title, _WIDTH - 14)
+    lines = legend.rows(title, _WIDTH - 14)
     if notes and source:
-        lines += textwrap.wrap("because of: " + notes[0], _WIDTH - 14)
+        lines += legend.rows("because of: " + notes[0], _WIDTH - 14)
     return lines
 
 
@@ -483,7 +482,7 @@ def _filled(pieces: Iterable[str], width: int) -> List[str]:
 
 def _docstring_rows(text: str) -> List[str]:
     """A sentence as the docstring of a function, on two rows where it is too wide for one."""
-    lines = textwrap.wrap(text, _WIDTH - 16, break_long_words=False)
+    lines = legend.rows(text, _WIDTH - 16, whole_words=True)
     if len(lines) < 2:
         return ['    """%s"""' % text]
     return ['    """' + lines[0]] + [_INDENT + line for line in lines[1:]] + ['    """']
@@ -516,7 +515,7 @@ def _guard_function(
         said = state_in_words(state_of(guard.text))
         text = "torch's settings: " + said if said else guard.text
         text = _comment(text) + ("  " + _comment(guard.comment) if guard.comment else "")
-        wide = textwrap.wrap(text, _WIDTH - 18, break_long_words=False, break_on_hyphens=False)
+        wide = legend.rows(text, _WIDTH - 18, whole_words=True)
         lines += ["            #   " + row for row in wide]
     lines += _on_rows("__checked_by_torch(%r, L)" % token)
     lines.append("        )")
@@ -729,13 +728,13 @@ def _section(
     if gone:
         dispatcher += [
             "    # " + line
-            for line in textwrap.wrap(_comment(words.from_then_on(gone, len(entries))), width - 6)
+            for line in legend.rows(_comment(words.from_then_on(gone, len(entries))), width - 6)
         ]
     for entry in entries:
         if gone and gone["why"] != "recompile limit":
             said = "%s: compile %s, not tried any more"
             said %= entry.name, _comment(entry.compile_id)
-            dispatcher += ["    # " + line for line in textwrap.wrap(said, width - 6)]
+            dispatcher += ["    # " + line for line in legend.rows(said, width - 6)]
             continue
         if entry.invalidated:
             dispatcher.append(
@@ -814,9 +813,14 @@ def _purpose(function: Function, count: int) -> str:
 
 
 class Renderer:
-    """Writes the full_code files of one run; what they have in common is computed once."""
+    """Writes the full_code files of one run; what they have in common is computed once.
 
-    def __init__(self, run: Run) -> None:
+    Args:
+        run: the run.
+        nodes: what `nodes_by_entry` gives for it, where that is known.
+    """
+
+    def __init__(self, run: Run, nodes: Optional[Dict[int, Node]] = None) -> None:
         self._known = _known_names()
         self._by_name: Dict[str, List[Function]] = {}
         for candidate in run.functions:
@@ -824,7 +828,8 @@ class Renderer:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
         self._names = run.resume_names()
         again = [entry for entry in run.entries() if entry.reasons]
-        nodes = nodes_by_entry(run, run.to_json()) if again else {}
+        if nodes is None:
+            nodes = nodes_by_entry(run) if again else {}
         self._reasons = {id(one): reasons_in_words(one, nodes.get(id(one))) for one in again}
         compiled = {one.global_name for one in run.functions}
         #: resume functions for which torch made no code, by their first global
@@ -901,11 +906,11 @@ class Renderer:
             said_of.setdefault(words.no_compile_of_rest(beside.get(name, 0)), []).append(name)
         for why, missed in said_of.items():
             said = "%s: %s" % (", ".join(missed), why)
-            head += ["# " + line for line in textwrap.wrap(_comment(said), 98)] + [""]
+            head += ["# " + line for line in legend.rows(_comment(said), 98)] + [""]
         for name in given_up:
             gone = self._given_up[codes[name]]
             said = words.from_then_on(gone, 0) if gone else "its compile raised an exception."
-            head += ["# " + line for line in textwrap.wrap(_comment(name + ": " + said), 98)]
+            head += ["# " + line for line in legend.rows(_comment(name + ": " + said), 98)]
         if given_up:
             head.append("")
         names = _Names()
@@ -946,10 +951,10 @@ class Renderer:
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
 
 
-def nodes_by_entry(run: Run, document: Document) -> Dict[int, Node]:
+def nodes_by_entry(run: Run) -> Dict[int, Node]:
     """What the report says of each entry, by the entry's id; {} where it cannot be made."""
     try:
-        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([document]))}
+        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([run.to_json()]))}
     except Exception:  # torch's own words stand there then
         return {}
 

@@ -195,26 +195,39 @@ class ModuleFiles:
     """Finds files of the modules that this process has by the ends of their paths."""
 
     def __init__(self) -> None:
-        files = [
-            vars(one).get("__file__")
-            for one in list(sys.modules.values())
-            if type(one) is types.ModuleType
-        ]
-        # backwards, so that the paths with one ending are neighbours
-        self._backwards = sorted({one[::-1] for one in files if type(one) is str})
+        self._backwards: Optional[List[str]] = None
         self._found: Dict[str, List[str]] = {}
 
     def ending_with(self, tail: str) -> List[str]:
-        """The one file whose path ends so; [] where there is none, or more than one."""
+        """The file of torch's that is called so; else the one file whose path ends so; [] where
+        there is none, or more than one.
+        """
         if tail not in self._found:
-            first = bisect.bisect_left(self._backwards, tail[::-1])
-            found = [
-                one[::-1]
-                for one in self._backwards[first : first + 2]
-                if one.startswith(tail[::-1])
-            ]
+            found = _of_torch(tail) or self._all_with(tail)
             self._found[tail] = found if len(found) == 1 else []
         return self._found[tail]
+
+    def _all_with(self, tail: str) -> List[str]:
+        """At most two of the files whose path ends so."""
+        if self._backwards is None:
+            # backwards, so that the paths with one ending are neighbours
+            files = map(_file_of, list(sys.modules.values()))
+            self._backwards = sorted({one[::-1] for one in files if one})
+        first = bisect.bisect_left(self._backwards, tail[::-1])
+        near = self._backwards[first : first + 2]
+        return [one[::-1] for one in near if one.startswith(tail[::-1])]
+
+
+def _file_of(module: Any) -> str:
+    file = vars(module).get("__file__") if type(module) is types.ModuleType else None
+    return file if type(file) is str else ""
+
+
+def _of_torch(tail: str) -> List[str]:
+    # most guards that a frame of torch's made are of a few of its files
+    name = "torch." + tail.rpartition(".py")[0].replace("/", ".")
+    file = _file_of(sys.modules.get(name))
+    return [file] if file.endswith("torch/" + tail) else []
 
 
 def name_whole_paths(
@@ -236,12 +249,12 @@ def name_whole_paths(
         paths = [match.group("path") for match in _STACK_FILE.finditer(guard.comment, place.end())]
         paths += [frame.rpartition(" in ")[0].rpartition(":")[0] for frame in guard.user_stack]
         tail = place.group("path")
-        others = modules.ending_with(tail) if modules is not None else ()
-        for path in itertools.chain(paths, files, others):
-            if path.endswith(tail):
-                before, after = guard.comment[: place.start("path")], place.end("path")
-                guard.comment = before + path + guard.comment[after:]
-                break
+        path = next((one for one in itertools.chain(paths, files) if one.endswith(tail)), None)
+        if path is None and modules is not None:
+            path = next(iter(modules.ending_with(tail)), None)
+        if path is not None:
+            before, after = guard.comment[: place.start("path")], place.end("path")
+            guard.comment = before + path + guard.comment[after:]
 
 
 def make_guard(

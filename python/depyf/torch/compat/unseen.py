@@ -22,7 +22,15 @@ def _skip_code() -> Any:
     def find() -> Any:
         from torch._dynamo.eval_frame import skip_code
 
-        return skip_code
+        try:
+            from torch._C._dynamo import eval_frame as native
+
+            action = native._FrameAction
+            strategy = native._FrameExecStrategy(action.SKIP, action.DEFAULT)
+            change = native.set_code_exec_strategy
+        except (ImportError, AttributeError):
+            return skip_code  # of torch before 2.7
+        return lambda code: change(code, strategy)
 
     return probe("code that Dynamo skips", find)
 
@@ -101,29 +109,37 @@ def hide_from_dynamo() -> None:
     if skip is None:
         return
     for name, module in list(sys.modules.items()):
-        if name in _hidden or not (name == "depyf" or name.startswith("depyf.")):
+        if name not in _hidden and (name == "depyf" or name.startswith("depyf.")):
+            _hidden.add(name)
+            for code in _codes_of(module):
+                skip(code)
+
+
+def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
+    """The code of every function that a module defines, methods and nested functions too."""
+    name = module.__name__
+    found: List[types.CodeType] = []
+    pending: List[Any] = list(vars(module).values())
+    for one in pending:
+        kind = type(one)
+        if kind is types.FunctionType:
+            if one.__module__ == name:
+                found.append(getattr(one, "__wrapped__", one).__code__)
+        elif kind is property:
+            pending.extend((one.fget, one.fset))
+        elif kind is staticmethod or kind is classmethod:
+            pending.append(one.__func__)
+        elif kind in _PLAIN or kind.__module__ == "typing":
             continue
-        _hidden.add(name)
-        pending: List[Any] = [one for one in vars(module).values() if _is_of(one, name)]
-        for one in pending:
+        elif getattr(one, "__module__", None) == name:
             if isinstance(one, type):
-                pending.extend(part for part in vars(one).values() if _is_of(part, name))
-            elif isinstance(one, property):
-                pending.extend(part for part in (one.fget, one.fset) if part is not None)
-            elif isinstance(one, types.CodeType):
-                skip(one)
-                pending.extend(part for part in one.co_consts if isinstance(part, types.CodeType))
-            else:
-                function = getattr(one, "__wrapped__", getattr(one, "__func__", one))
-                code = getattr(function, "__code__", None)
-                if isinstance(code, types.CodeType):
-                    pending.append(code)
+                pending.extend(vars(one).values())
+            else:  # such as what functools.lru_cache makes
+                pending.append(getattr(one, "__wrapped__", None))
+    for code in found:
+        found.extend([const for const in code.co_consts if type(const) is types.CodeType])
+    return found
 
 
-def _is_of(value: Any, module: str) -> bool:
-    if isinstance(value, property):
-        return True
-    value = getattr(value, "__func__", value)
-    return (isinstance(value, type) or callable(value)) and getattr(
-        value, "__module__", None
-    ) == module
+#: most values of a module or a class
+_PLAIN = frozenset((str, int, tuple, dict, type(None), types.ModuleType))
