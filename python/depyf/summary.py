@@ -133,10 +133,10 @@ def break_lines(entries: Iterable[Document]) -> int:
 
 
 def _lines_of(breaks: Iterable[Document]) -> int:
-    return len({_break_place(one, None) for one in breaks})
+    return len({place_of_break(one, None) for one in breaks})
 
 
-def _break_place(graph_break: Document, said: Optional[Document]) -> Optional[Tuple[str, int]]:
+def place_of_break(graph_break: Document, said: Optional[Document]) -> Optional[Tuple[str, int]]:
     """(path, line) of a graph break; `said`: what `words.of_break` says of it, where known."""
     from depyf.report import words
 
@@ -458,7 +458,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
         for graph_break, said in told:
             if not on_purpose and said["row"] in advice.NORMAL:
                 continue
-            where = _break_place(graph_break, said)
+            where = place_of_break(graph_break, said)
             head = "%s: %s" % (
                 place(where[0], where[1], links) if where else "?",
                 shown(said["what"]),

@@ -288,7 +288,12 @@ def _tiles(nodes: List[Node]) -> List[Row]:
     entries = [node.entry for node in nodes]
     breaks = sum(len(node.breaks) for node in nodes)
     # the number has a place of its own
-    said = summary.graph_breaks(breaks, summary.break_lines(entries)).split(" ", 1)[1]
+    lines = {
+        summary.place_of_break(*one)
+        for node in nodes
+        for one in zip(node.entry["breaks"], node.breaks)
+    }
+    said = summary.graph_breaks(breaks, len(lines)).split(" ", 1)[1]
     recompiles = sum(1 for node in nodes if node.reasons and not node.is_limit)
     hits = sum(
         1 for entry in entries for event in entry.get("cache") or () if event.get("result") == "hit"
