@@ -258,6 +258,15 @@ def _uses_torchs_globals(code: types.CodeType) -> bool:
     )
 
 
+def _dynamos(code: types.CodeType) -> Tuple[bool, Optional[Dict[str, Any]]]:
+    """Whether `code` is taken for Dynamo's, and the globals of the frame that Dynamo compiles."""
+    if not _uses_torchs_globals(code) or "torch._dynamo" not in sys.modules:
+        return False, None
+    from depyf.torch import compat
+
+    return True, compat.frame_globals()
+
+
 def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
     """Names of the code and its variables that its source cannot have."""
     from depyf.function_source import is_writable
@@ -485,15 +494,21 @@ class Decompiler:
         `filepath_template`, whose `%d`, `%i` or `%s` becomes the lowest number that gives no file
         that is there, the source is written to that file, and the function in it has the file's
         name without `.py`. Without a template the code's file name is "noname".
+        Where Dynamo is loaded, globals that are named like those that it makes are taken to be
+        Dynamo's; inside of a bytecode hook that is looked up in the globals of the frame.
         Raises DecompilationError when the proof fails.
         """
         from depyf.recompile import recompile
 
+        code = code_of(code_to_decompile)
+        dynamo, scope = _dynamos(code)
         path = None if filepath_template is None else _numbered(filepath_template)
         result = recompile(
-            code_of(code_to_decompile),
+            code,
             reference=code_of(reference_code),
             path=path,
+            dynamo=dynamo,
+            scope=scope,
             filename="noname",
             name=None if path is None else _function_in(path),
             indentation=indentation,
@@ -504,8 +519,8 @@ class Decompiler:
                 "the decompiled %s is not proven to do what its bytecode does: %s"
                 % (result.function_name, result.detail)
             )
-        code: types.CodeType = result.code
-        return code
+        made: types.CodeType = result.code
+        return made
 
     @staticmethod
     def supported_opnames() -> List[str]:

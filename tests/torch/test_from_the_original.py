@@ -191,6 +191,51 @@ def test_patch_is_undone_also_after_an_exception():
         assert not hasattr(Holder, "missing")
 
 
+def _printing(x):
+    y = x + 1
+    print(end="")
+    return y * 2
+
+
+def _branching(x):
+    y = x / (torch.abs(x) + 1)
+    if x.sum() < 0:
+        x = x * -1
+    return x * y
+
+
+def _listing(x):
+    found = [x + number for number in range(3)]
+    print(end="")
+    found.append(x.sum())
+    return {"all": found, "last": found[-1]}
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["in the hook", "afterwards"])
+@pytest.mark.parametrize("function", [_printing, _branching, _listing])
+def test_code_of_a_hook_is_compiled_like_itself(function, inside, tmp_path):
+    from depyf.explain.enable_debugging import enable_bytecode_hook
+
+    def like(code):
+        return depyf.Decompiler.decompile_and_compile_like(
+            code, code, filepath_template=str(tmp_path / "like_%d.py")
+        )
+
+    met = []
+
+    def hook(old, new):
+        met.append(like(new) if inside else new)
+        return met[-1]
+
+    torch._dynamo.reset()
+    with enable_bytecode_hook(hook):
+        found = torch.compile(function, backend="eager")(-torch.ones(4))
+    made = met if inside else [like(code) for code in met]
+    assert len(made) > 1
+    assert {os.path.dirname(code.co_filename) for code in made} == {str(tmp_path)}
+    torch.testing.assert_close(found, function(-torch.ones(4)))
+
+
 def test_source_hook_writes_into_the_log_of_bytecode(tmp_path):
     program = tmp_path / "hooked.py"
     program.write_text(
