@@ -102,6 +102,9 @@ def _found(document: Document) -> List[Change]:
             advice = next((helped for _, helped, _ in whys if helped), advice)
             again = [one for _, _, made in whys for one in made]
             each = overview.joined(each, {one.key: one.seconds for one in again})
+        if said["row"] == "value of each object":
+            again = _of_other_objects(cause, nodes)
+            each = overview.joined(each, {one.key: one.seconds for one in again})
         if again and _FROM_THE_SECOND in advice:
             each = dict(each, **{again[0].key: 0.0})  # the recompile for the second value stays
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
@@ -110,6 +113,20 @@ def _found(document: Document) -> List[Change]:
         more["within"] = _made_by(cause["nodes"]) if _is_of_call(cause) else frozenset()
         found.append(Change(*told, also=(), gone=(), **more))
     return sorted(found, key=_rank)
+
+
+def _of_other_objects(cause: Dict[str, Any], nodes: List[Any]) -> List[Any]:
+    """The compiles of a method for other objects than the first that it was compiled for: with one
+    compile for what holds them, none of them is made, whatever else its reason is.
+    """
+    from depyf.report import overview
+
+    name = overview.attribute_of(cause["reason"]["name"])
+    frame = cause["nodes"][0].frame
+    made = [(one, overview.of_object(one.entry).get(name)) for one in nodes if one.frame == frame]
+    known = [(one, value) for one, value in made if value is not None]
+    others = [one for one, value in known if value != known[0][1]]
+    return cause["nodes"] + [one for one in others if one not in cause["nodes"]]
 
 
 def _is_of_call(cause: Dict[str, Any]) -> bool:
@@ -198,7 +215,7 @@ def _beside(cause: Dict[str, Any]) -> str:
         one["words"].partition("; ")[0]
         for node in cause["nodes"]
         for one in node.reasons[1:]
-        if one["name"] != first["name"] and one["row"] not in MODES
+        if one["name"] != first["name"] and one["row"] not in MODES and not one["of_another"]
     ]
     named = list(dict.fromkeys(others))[:_MOST_BESIDE]
     return _BESIDE + "; ".join(named) if named else ""

@@ -415,6 +415,99 @@ for size in (4, 5, 6):
     assert not [one for node in overview.nodes_of([found.to_json()]) for one in node.reasons]
 
 
+_WIDTHS = """
+torch.manual_seed(0)
+
+class Layer(torch.nn.Module):
+    def __init__(self, before, after):
+        super().__init__()
+        self.linear = torch.nn.Linear(before, after)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+
+widths = (2, 3, 4, 5)
+layers = torch.nn.Sequential(*map(Layer, widths, widths[1:]))
+for layer in layers:
+    layer.compile(backend="eager")
+result = torch.ones(3, 2)
+with torch.no_grad():
+    for layer in layers:
+        result = layer(result)
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_layers_of_several_widths_are_compiles_of_one_method_for_several_objects():
+    wanted, nodes = run(_WIDTHS, "widths")
+    found = met(nodes, "value of each object")
+    assert len(found) == 2 and len(nodes) == 3
+    for said in found:
+        assert "one method serves several objects" in said["words"]
+        assert "self.linear.bias" in said["words"] and "Compile what calls" in said["help"][0]
+    whole = _WIDTHS.replace(
+        "for layer in layers:\n    layer.compile(", "layers = torch.compile(layers, "
+    )
+    whole = whole.replace("for layer in layers:\n        result = layer(", "result = layers(")
+    result, after = run(whole, "widths after")
+    assert len(after) == 1
+    torch.testing.assert_close(result, wanted)
+
+
+_LAYERED = """
+class Layer(torch.nn.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    def forward(self, x, cache):
+        key = f"layer{self.index}"
+        if key in cache:
+            x = x + cache[key].sum(0)
+        cache[key] = torch.cat([cache[key], x[None]]) if key in cache else x[None]
+        return x * 2
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(map(Layer, range(4)))
+
+    def forward(self, x, cache):
+        for layer in self.layers:
+            x = layer(x, cache)
+        return x
+
+model = Model()
+for layer in model.layers:
+    layer.compile(backend="eager")
+result = []
+for _ in range(2):
+    cache = {}
+    result += [model(torch.ones(3), cache) for _ in range(4)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_what_layers_of_one_class_differ_in_is_told_though_torch_names_another_guard():
+    torch._dynamo.reset()
+    wanted, nodes = run(_LAYERED, "layered")
+    first = [node.reasons[0] for node in nodes[1:4]]
+    assert [one["words"].split(":")[0] for one in first] == [
+        "`self.index` was %d, is %d" % (at, at + 1) for at in range(3)
+    ]
+    of_cache = [one for node in nodes for one in node.reasons if one["name"] == "cache"]
+    assert {one["row"] for one in of_cache} == {"dict that is filled"}
+    whole = _LAYERED.replace("for layer in model.layers:\n    layer", "model")
+    result, after = run(whole, "layered after")
+    assert len(after) < len(nodes) / 2
+    assert not met(after, "value of each object")
+    torch.testing.assert_close(result, wanted)
+    keys = "cache = {f'layer{at}': torch.zeros(0, 3) for at in range(4)}"
+    result, after = run(whole.replace("cache = {}", keys), "layered keys")
+    assert not met(after, "dict that is filled") and not met(after, "keys")
+    torch.testing.assert_close(result, wanted)
+
+
 _RAGGED = """
 torch.manual_seed(0)
 lin = torch.nn.Linear(8, 4)

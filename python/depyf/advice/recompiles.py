@@ -492,6 +492,18 @@ def f(stats, x):
 stats = {"sum": torch.zeros(3)}
 result = [f(stats, torch.ones(3)) for _ in range(2)] + [stats["mean"]]
 """
+_FILLED_BY_KEY = """
+@torch.compile(backend="eager")
+def f(x, cache):
+    for key in ("a", "b"):
+        if key in cache:
+            x = x + cache[key]
+        cache[key] = x
+    return x * 2
+
+cache = {}
+result = [f(torch.ones(3), cache) for _ in range(3)]
+"""
 _SKIPPED = """
 @torch.compile(backend="eager")
 def f(x, skipped):
@@ -1864,6 +1876,22 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
         ],
     ),
     row(
+        "dict that is filled",
+        "",
+        [
+            helps(
+                "The function asks whether {name} has a key, and fills it, so what it holds is a "
+                "compile each time: give it all of its keys before the first call (an empty "
+                "tensor, or one for the most that is written into it). Where the keys are not "
+                "known then, ask and fill outside of the compiled function, and pass what is found.",
+                _FILLED_BY_KEY,
+                _FILLED_BY_KEY.replace(
+                    "cache = {}", 'cache = {key: torch.zeros(3) for key in ("a", "b")}'
+                ),
+            )
+        ],
+    ),
+    row(
         "what a set holds",
         "",
         [
@@ -2058,22 +2086,10 @@ result = [model(torch.ones(3)) for _ in range(4)]
                 "torch._dynamo.config.{setting} = True takes integer "
                 "attributes of modules as symbolic, from the second value on; with "
                 "torch.compile(dynamic=True), from the first on.",
-                _LAYERS,
+                _COUNTER,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
-                + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                + _COUNTER.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch._dynamo.config.{setting} = True",
-            ),
-            helps(
-                "Where each module has its own, as the index of a layer, compile what calls all of "
-                "them instead of each of them: that is one compile.",
-                _LAYERS,
-                _LAYERS.replace('    @torch.compile(backend="eager")\n', "")
-                .replace("result = torch.ones(3)\n", "")
-                .replace(
-                    "for layer in layers:\n    result = layer(result)",
-                    '@torch.compile(backend="eager")\ndef f(x):\n    for layer in layers:\n'
-                    "        x = layer(x)\n    return x\n\nresult = f(torch.ones(3))",
-                ),
             ),
         ],
     ),
@@ -2105,9 +2121,10 @@ for calls in range(1, 5):
         "",
         [
             helps(
-                "{name} is what its object was made with, as the index of a layer is, so one "
-                "compile for each is normal. Compile what calls all of them instead of each of "
-                "them: that is one compile.",
+                "{name} is what its object was made with, as the index of a layer is: each object "
+                "has compiles of its own, and together they may reach torch's limit. Compile what "
+                "calls all of them in place of each, as torch.compile(model) of the module that "
+                "holds them: its loop over them is unrolled, which is one compile.",
                 _SCALES,
                 _SCALES.replace('    @torch.compile(backend="eager")\n', "")
                 .replace("result = torch.ones(3)\n", "")
@@ -2116,6 +2133,15 @@ for calls in range(1, 5):
                     '@torch.compile(backend="eager")\ndef f(x):\n    for layer in layers:\n'
                     "        x = layer(x, scales)\n    return x\n\nresult = f(torch.ones(3))",
                 ),
+            ),
+            helps(
+                "torch._dynamo.config.{setting} = True takes integer "
+                "attributes of modules as symbolic, from the second value on; with "
+                "torch.compile(dynamic=True), from the first on.",
+                _LAYERS,
+                "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+                + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch._dynamo.config.{setting} = True",
             ),
         ],
     ),

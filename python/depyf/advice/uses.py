@@ -396,6 +396,20 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     return [key for key in dict.fromkeys(given) if key not in read]
 
 
+def fills_what_it_asks(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line asks whether a dict has a key, and gives it keys."""
+    tree, function = _read_at(file, line)
+    if tree is None or function is None:
+        return False
+    asked = filled = False
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            asked = asked or path_of(node.comparators[0]) == name
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            filled = filled or path_of(node.value) == name
+    return asked and filled
+
+
 def sets_in(source: str, name: str) -> bool:
     """Whether a function, given its source, assigns to what has this name."""
     tree = _tree(textwrap.dedent(source))

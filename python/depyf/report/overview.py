@@ -279,11 +279,31 @@ class Node:
         # an entry of another mode, or for another of a few values, fits in no case; why that of the
         # same one does not is the cause
         apart = advice.MODES + advice.OF_A_FEW
+        objects = {id(one): self._other_object(one["tried"]) for one in found}
+        for one in found:
+            one["of_another"] = objects[id(one)] is not None
 
-        def key(reason: words.Said) -> bool:
-            return reason["row"] in apart or self._is_of_another_state(reason, found)
+        def key(reason: words.Said) -> Tuple[bool, bool]:
+            of_another = reason["row"] in apart or self._is_of_another_state(reason, found)
+            return objects[id(reason)] is not None, of_another
 
-        return sorted(found, key=key)
+        found = sorted(found, key=key)
+        differing = objects[id(found[0])] if found else None
+        if differing is not None:  # no entry was made for this object
+            words.describe_other_object(found[0], *differing)
+        return found
+
+    def _other_object(self, compile_id: str) -> Optional[Tuple[str, str, str]]:
+        """(attribute, its value then, its value now) by which an earlier entry was made for another
+        object of a class than this one: it fits in no case, and why torch looks at first.
+        """
+        before, now = of_object(self._tried(compile_id) or {}), of_object(self.entry)
+        for name, value in before.items():
+            if now.get(name, value) != value and now[name] not in ("int", "float"):  # symbolic
+                sizes = value.startswith("[")  # of a parameter, which no module changes
+                if sizes or uses.is_of_each_object(self.place[0], name):
+                    return name, value, now[name]
+        return None
 
     def _is_of_another_state(self, reason: words.Said, reasons: Sequence[words.Said]) -> bool:
         """Whether an entry is for another state than that of the call (a cache that is empty, a
@@ -561,6 +581,39 @@ def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
         if match is not None:
             for index, size in enumerate(match.group("sizes").split(",")):
                 found[match.group("name"), index] = size.strip()
+    return found
+
+
+_OF_OBJECT = (
+    re.compile(
+        r"^check_tensor\((?P<name>self\b[^,]*_parameters\['\w+'\]), .*size=(?P<value>\[.*?\])"
+    ),
+    re.compile(
+        r"^(?P<name>self\.[^=<>!]+?) == (?P<value>-?\d[\w.+-]*|[bB]?['\"].*|True|False)$", re.S
+    ),
+    re.compile(r"^___check_obj_id\((?P<name>self\.[^,]+), (?P<value>\d+)\)"),
+    re.compile(r"^___check_type_id\((?P<name>self\.[^,]+), \d+\), type=<class '(?P<value>.*?)'>"),
+    re.compile(r"^(?P<name>self\.\S+) is (?P<value>None)$"),
+)
+#: how torch names an attribute of a module that holds another, a parameter, or a buffer
+_HELD = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+
+
+def attribute_of(name: str) -> str:
+    """An attribute as a program spells it: `self.linear` for `self._modules['linear']`."""
+    return _HELD.sub(r".\1", words.short(name))
+
+
+def of_object(entry: Document) -> Dict[str, str]:
+    """Attribute of the object whose method was compiled, as a program spells it -> what the guards
+    ask for: a value, a type, which object it is, the sizes of a parameter.
+    """
+    found: Dict[str, str] = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        for match in filter(None, (form.match(text) for form in _OF_OBJECT)):
+            found.setdefault(attribute_of(match.group("name")), match.group("value"))
+            break
     return found
 
 

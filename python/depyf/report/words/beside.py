@@ -318,6 +318,27 @@ def describe_object(found: Said) -> None:
         advise(found, "value of each object")
 
 
+def describe_other_object(found: Said, name: str, before: str, after: str) -> None:
+    """Says that one method serves several objects of a class, and in what they differ: why an entry
+    for another object does not fit is told by the first guard alone that fails.
+
+    Args:
+        found: the reason.
+        name, before, after: the attribute, its value in that entry and that of this object.
+    """
+    which = "`%s`" % name
+    if before.startswith("["):
+        told = "%s had the sizes %s, has %s" % (which, before, after)
+    elif before.isdigit() and found["kind"] == "object":
+        told = "%s is another object than before" % which
+    else:
+        told = "%s was %s, is %s" % (which, before, after)
+    found.update(kind="value", name=name, before=before, after=after)
+    found["words"] = told + ": one method serves several objects, each with its own"
+    if found["row"] != "value of each object" or found["name"] != name:
+        advise(found, "value of each object")
+
+
 def is_kept(found: Said) -> bool:
     """Whether a reason is about a value that a graph break handed on: one on the stack, or a local
     that is no parameter of the function.

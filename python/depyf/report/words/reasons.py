@@ -117,6 +117,7 @@ def of_reason(
         "caller": ("", 0, ""),
         "raw": text,
         "parameters": parameters,
+        "of_another": False,
     }
     _describe(found, guard)
     if found["row"] in _OF_CACHE and not _is_argument(found["name"]):
@@ -151,6 +152,8 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 advise(found, "counter")  # what the program does with it can be read now
             elif found["row"] in _LENGTHS:
                 advise(found, _length_row(found))
+            elif found["row"] == "keys" and found["name"]:
+                advise(found, _keys_row(found))
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
@@ -327,7 +330,7 @@ def _describe(found: Said, guard: str) -> None:
                 % (found["name"])
             )
         of_object = found["name"].endswith(".__dict__") and match is not None and match.group("not")
-        advise(found, "attribute that is added" if of_object else "keys")
+        advise(found, "attribute that is added" if of_object else _keys_row(found))
         return
     match = EQUAL.match(guard)
     computed = match is not None and conditions.is_computed(match.group("name"))
@@ -435,10 +438,14 @@ def advise(found: Said, key: str, **names: str) -> None:
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
     # a symbolic number on which the program decides is a constant again
     decides = bool(setting or key == "counter") and decides_on(found)
-    if decides and key == "counter":
+    if key == "counter":
         each = uses.is_of_each_object(found["file"], found["name"])
-        key = "value of each object" if each else "counter that decides"
-        key = "integer used as a constant" if is_length(found) else key
+        if decides and is_length(found):
+            key = "integer used as a constant"
+        elif each and (decides or found["name"].startswith("self.")):
+            key = "value of each object"
+        elif decides:
+            key = "counter that decides"
         row = guard_rows.BY_KEY[key]
     if key == "dict that is given keys":
         given_keys = uses.keys_given(found["file"], found["line"], found["name"])
@@ -558,7 +565,7 @@ def describe_stride(found: Said, size: str) -> None:
 
 
 #: rows of a changed length that go by the source line alone
-_LENGTHS = ("growing list", "length", "other length")
+_LENGTHS = ("growing list", "growing dict", "length", "other length")
 
 
 def list_row(used: Set[str]) -> str:
@@ -574,6 +581,12 @@ def list_row(used: Set[str]) -> str:
     return "end of a list" if "end" in used else "length of a list"
 
 
+def _keys_row(found: Said) -> str:
+    """The row of other keys, by what the function does with the dict."""
+    fills = uses.fills_what_it_asks(found["file"], found["line"], found["name"])
+    return "dict that is filled" if fills else "keys"
+
+
 def _length_row(found: Said) -> str:
     """The row of a changed length, by what the function does with the container, and by the source
     line that asked for it.
@@ -583,6 +596,8 @@ def _length_row(found: Said) -> str:
     row = list_row(used)
     if row:
         return row
+    if uses.fills_what_it_asks(found["file"], found["line"], found["name"]):
+        return "dict that is filled"
     if uses.keys_given(found["file"], found["line"], found["name"]):
         return "dict that is given keys"
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*[-+*/|&]?=(?!=)|\.(setdefault|update)\(", source):
