@@ -75,6 +75,7 @@ def _found(document: Document) -> List[Change]:
     from depyf.report import overview
 
     found = []
+    reasons = []  # of the recompiles among them
     nodes = overview.nodes_of([document])
     gave_up = {node.frame for node in nodes if node.is_limit}
     for cause in overview.causes(nodes):
@@ -112,7 +113,28 @@ def _found(document: Document) -> List[Change]:
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more["within"] = _made_by(cause["nodes"]) if _is_of_call(cause) else frozenset()
         found.append(Change(*told, also=(), gone=(), **more))
-    return sorted(found, key=_rank)
+        reasons.append(cause.get("reason") or {})
+    return sorted(_with_what_is_beside(found, reasons), key=_rank)
+
+
+def _with_what_is_beside(found: List[Change], reasons: List[Dict[str, Any]]) -> List[Change]:
+    """The changes with one for each value: a recompile for which another value, too, was a constant
+    is joined to the change of that value, with what helps besides.
+    """
+    of_value = {
+        (change.function, reason["name"]): at
+        for at, (change, reason) in enumerate(zip(found, reasons))
+        if reason and not reason["beside"]
+    }
+    kept: List[Optional[Change]] = list(found)
+    for at, reason in enumerate(reasons):
+        first = of_value.get((found[at].function, reason["beside"])) if reason else None
+        if first is not None and reason["beside"]:
+            change = _joined([one for one in (kept[first], found[at]) if one is not None])
+            own = reason["own"]
+            advice = change.advice if own in change.advice else "%s %s" % (change.advice, own)
+            kept[first], kept[at] = change._replace(advice=advice), None
+    return [one for one in kept if one is not None]
 
 
 def _of_other_objects(cause: Dict[str, Any], nodes: List[Any]) -> List[Any]:

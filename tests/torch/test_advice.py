@@ -508,6 +508,40 @@ def test_what_layers_of_one_class_differ_in_is_told_though_torch_names_another_g
     torch.testing.assert_close(result, wanted)
 
 
+_SAMPLER = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, ids):
+        self.calls += 1
+        return ids * 2
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(2, size)) for size in range(4, 9)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_value_that_changes_beside_another_stands_in_one_change(tmp_path):
+    torch._dynamo.reset()
+    program = tmp_path / "program.py"
+    program.write_text("import torch\n" + _SAMPLER)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(program))
+    document = dict(summary.load(str(tmp_path / "dump")), program=str(program))
+    (change,) = advise.changes(document)
+    assert "allow_unspec_int_on_nn_module" in change.advice and change.patch
+    assert change.advice.count("And for `ids`: torch.compile(..., dynamic=True)") == 1
+    assert "`self.calls`, which was 0, is 1, too" in change.also[0].words
+    wanted, before = run(_SAMPLER, "sampler")
+    setting = "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+    result, after = run(setting + _SAMPLER.replace('"eager"', '"eager", dynamic=True'), "followed")
+    assert len(before) == 5 and len(after) == 1
+    torch.testing.assert_close(result, wanted)
+
+
 _RAGGED = """
 torch.manual_seed(0)
 lin = torch.nn.Linear(8, 4)

@@ -1883,7 +1883,8 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
                 "The function asks whether {name} has a key, and fills it, so what it holds is a "
                 "compile each time: give it all of its keys before the first call (an empty "
                 "tensor, or one for the most that is written into it). Where the keys are not "
-                "known then, ask and fill outside of the compiled function, and pass what is found.",
+                "known then, ask and fill outside of the compiled function, and pass what is "
+                "found.",
                 _FILLED_BY_KEY,
                 _FILLED_BY_KEY.replace(
                     "cache = {}", 'cache = {key: torch.zeros(3) for key in ("a", "b")}'

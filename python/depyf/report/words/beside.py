@@ -423,11 +423,12 @@ def describe_beside(found: Said, other: Said) -> None:
     found["words"] += form % (other["name"], other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     own = "" if KEPT.search(found["name"]) else own
+    found["beside"] = other["name"]
+    found["own"] = own and "And for `%s`: %s" % (found["name"], own)
     found.update({key: other[key] for key in ("row", "help", "patches")})
     if own and found["help"]:
         # neither helps without the other
-        both = "%s And for `%s`: %s" % (found["help"][0], found["name"], own)
-        found["help"] = [both] + found["help"][1:]
+        found["help"] = ["%s %s" % (found["help"][0], found["own"])] + found["help"][1:]
         found["patches"] = [""] * len(found["help"])
 
 

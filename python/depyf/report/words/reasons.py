@@ -86,7 +86,9 @@ def of_reason(
     Returns:
         A dict: `tried` (compile id), `failed` (the guard), `kind`, `name`, `words`, `before`,
         `after`, `help`, `file`, `line`, `source`: of the line that made the guard (see
-        `place_reason`), `caller` as of a break, `raw`, `parameters`.
+        `place_reason`), `caller` as of a break, `raw`, `parameters`, `of_another` (whether the
+        entry was made for another object), `beside` (the name of another value that was a constant
+        in both), `own` (what helps besides what helps that one).
     """
     match = _TRIED.match(text)
     tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
@@ -118,6 +120,8 @@ def of_reason(
         "raw": text,
         "parameters": parameters,
         "of_another": False,
+        "beside": "",
+        "own": "",
     }
     _describe(found, guard)
     if found["row"] in _OF_CACHE and not _is_argument(found["name"]):
