@@ -4,7 +4,7 @@ The words and the advice are rows of `depyf.advice.recompiles`.
 """
 
 import re
-from typing import Any, Iterable, Match, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Iterable, Match, Optional, Sequence, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.advice import recompiles as guard_rows
@@ -40,14 +40,15 @@ EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 #: how torch tells that what was a function is none
 _NO_FUNCTION = re.compile(r"^CodeGuardAccessor: Not a function on (?P<name>.+)\.__code__$")
 _HASATTR = re.compile(r"^(?P<not>not )?hasattr\((?P<name>.*), (?P<key>'\w+')\)$", re.DOTALL)
-#: how torch tells that a dict has another number of keys than that
 _IN_SET = re.compile(
     r"^(?P<not>not )?(?:frozen)?set\.__contains__\((?P<name>[^(),]+), (?P<item>.+)\)$", re.DOTALL
 )
+#: how torch tells that a dict has another number of keys than that
 _KEYS = re.compile(r"^len\((?P<name>.*)\) != (?P<before>\d+)$", re.DOTALL)
 _CONTAINS = re.compile(
     r"^(?P<not>not )?___dict_contains\((?P<key>'[^']*'|-?\d+), (?P<name>[^()]+)\)$"
 )
+_KEYS_CHANGED = re.compile(r"___dict_contains|not in")
 _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
@@ -55,8 +56,11 @@ _LENGTH = re.compile(
 _OPTIMIZER_STATE = re.compile(
     r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
 )
+_NONE = re.compile(r"^(?P<name>\S+) is (?P<not>not )?None$")
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
 _OF_SHAPE = re.compile(r"\.(size|stride|storage_offset)\(\)")
+_FROM_TWO = re.compile(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$")
+_OFFSET = re.compile(r"(?<![\w.\]])(?P<name>\w+)\.storage_offset\(\)")
 _PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
 _STACK_PLACE = re.compile(
     r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
@@ -242,182 +246,192 @@ SETTINGS = frozenset(
 
 
 def _describe(found: Said, guard: str) -> None:
-    match = _TENSOR.match(guard) or _DEVICE.match(guard)
-    if match is not None:
-        _describe_tensor(found, match)
-        return
-    match = _TYPE.match(guard)
-    if match is not None:
-        found.update(kind="type", name=match.group("name"), after=match.group("after"))
-        named = re.match(r"^<class '(.*)'>$", found["after"])
-        found["after"] = named.group(1) if named else found["after"]
-        none = found["after"] == "NoneType"
-        found["words"] = "`%s` was a tensor, is %s" % (
-            found["name"],
-            "None" if none else found["after"],
-        )
-        advise(found, "none" if none else "tensor or not")
-        return
-    match = _STATE.match(guard)
-    if match is not None:
-        what = match.group("what").strip()
-        found.update(kind="global state", name=what)
-        parts = what.split()
-        found["words"] = "torch's global state changed: %s" % (
-            ", ".join(map(part_in_words, parts)) or "unknown"
-        )
-        advise(found, "setting" if parts and SETTINGS.issuperset(parts) else "global state")
-        return
-    match = _KEY.match(guard)
-    if match is not None:
-        found.update(kind="container", name=match.group("name"))
-        found["words"] = "the key `%s` is not there any more" % found["name"]
-        advise(found, "keys")
-        return
-    match = _TYPE_ID.match(guard)
-    if match is not None:
-        found.update(kind="type", name=match.group("name"), before=match.group("before") or "")
-        found["words"] = "`%s` %s, is of another type" % (
-            found["name"],
-            "was %s" % with_article(found["before"]) if found["before"] else "changed its type",
-        )
-        advise(found, type_row(found["before"], ""))
-        return
-    match = _OBJ_ID.match(guard)
-    if match is not None:
-        found.update(kind="object", name=match.group("name"))
-        found["words"] = "`%s` is another object than before" % found["name"]
-        advise(found, "member of a set" if _of_set(match.group("type") or "") else "object")
-        return
-    if _OPTIMIZER_STATE.search(guard):
-        found.update(kind="container")
-        found["words"] = "the first step() makes the optimizer's state; one more compile is normal"
-        advise(found, "optimizer's state")
-        return
-    match = _LENGTH.match(guard)
-    if match is not None:
-        name = match.group("name") or match.group("empty")
-        found.update(kind="container", name=name, before=match.group("before") or "0")
-        if name == "kwargs":
-            found["words"] = (
-                "the call had %s keyword arguments, has another number" % (found["before"])
-            )
-            advise(found, "keys")
-            return
-        found["words"] = "`%s` had %s element%s, has another length" % (
-            name,
-            found["before"],
-            "" if found["before"] == "1" else "s",
-        )
-        advise(found, _length_row(found))
-        return
-    match = _KEYS.match(guard)
-    if match is not None:
-        found.update(kind="container", name=match.group("name"), before=match.group("before"))
-        found["words"] = "`%s` had %s key%s, has more or fewer" % (
-            found["name"],
-            found["before"],
-            "" if found["before"] == "1" else "s",
-        )
-        advise(found, "keys")
-        return
-    if "___dict_contains" in guard or "not in" in guard:
-        found.update(kind="container")
-        found["words"] = "the keys of a dict changed: `%s` does not hold" % guard
-        match = _CONTAINS.match(guard)
+    """Says in words which guard failed, by the first form of `_FORMS` that it has."""
+    for match_of, describe in _FORMS:
+        match = match_of(guard)
         if match is not None:
-            found["name"] = match.group("name")
-            key = "the key %s was " % match.group("key")
-            found["words"] = (
-                key
-                + ("not in `%s`, now is" if match.group("not") else "in `%s`, is not any more")
-                % (found["name"])
-            )
-        of_object = found["name"].endswith(".__dict__") and match is not None and match.group("not")
-        advise(found, "attribute that is added" if of_object else _keys_row(found))
-        return
-    match = EQUAL.match(guard)
-    computed = match is not None and conditions.is_computed(match.group("name"))
-    if match is not None and ".size()" not in guard and not computed:
-        name = match.group("name").strip()
-        found.update(kind="value", name=name, before=match.group("before"))
-        found["words"] = "`%s` was %s, is another value" % (name, found["before"])
-        is_global = "G['%s']" % name in found["raw"]
-        if name.endswith(".item()"):
-            advise(found, "tensor as an index", name=argument_of(name[: -len(".item()")]))
+            describe(found, match)
             return
-        at = _KEY_AT.match(name)
-        if at is not None:
-            advise(found, "key at a place", name=argument_of(at.group("name")))
-            return
-        advise(found, _value_row(name, found["before"], is_global))
-        if found["row"] == "learning rate":
-            found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
-        return
-    match = re.match(r"^(?P<name>\S+) is (?P<not>not )?None$", guard)
-    if match is not None:
-        found.update(kind="value", name=match.group("name"))
-        found["words"] = "`%s` was %s, now is%s" % (
-            (match.group("name"),)
-            + (("given", " None") if match.group("not") else ("None", " given"))
-        )
-        advise(found, "none")
-        return
-    match = _NO_FUNCTION.match(guard)
-    if match is not None:
-        found.update(kind="type", name=match.group("name"), before="function")
-        found["words"] = "`%s` was a function, is of another type" % found["name"]
-        return
-    match = _HASATTR.match(guard)
-    if match is not None:
-        found.update(kind="value", name=match.group("name"))
-        now = "now has it" if match.group("not") else "has it no more"
-        found["words"] = "`%s` had %s attribute %s, %s" % (
-            found["name"],
-            "no" if match.group("not") else "the",
-            match.group("key"),
-            now,
-        )
-        if match.group("not"):
-            advise(found, "attribute that is added")
-        return
-    if _RANGE.search(guard) or computed:
-        found.update(kind="shape condition", name="")
-        of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
-        what = "shape" if of_shape else "number"
-        found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
-        if "# duck sizing added this equality" in found["raw"]:
-            found["words"] = (
-                "torch took two sizes that were equal at the first call for one size, and they "
-                "are not equal any more: `%s`" % guard
-            )
-            sizes = re.findall(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]", guard)
-            equal = [(name, int(index)) for name, index in sizes]
-            advise(found, "equal sizes", marks=marks_of(equal, found["parameters"]))
-            return
-        low = re.match(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$", guard)
-        offset = re.search(r"(?<![\w.\]])(?P<name>\w+)\.storage_offset\(\)", guard)
-        if low is not None:
-            advise(found, "size from 2", **low.groupdict())
-        elif offset is not None and ".size()" not in guard:
-            advise(found, "storage offset", **offset.groupdict())
-        else:
-            advise(found, "shape condition" if of_shape else condition_row(found, guard))
-        return
-    match = _IN_SET.match(guard)
-    if match is not None:
-        found.update(kind="container", name=match.group("name"))
-        was, now = ("was not", "now is") if match.group("not") else ("was", "is not any more")
-        told = match.group("item"), was, match.group("name"), now
-        found["words"] = "`%s` %s in `%s`, %s" % told
-        advise(found, "what a set holds")
-        return
-    match = _FREED.match(guard)
-    if match is not None:
-        found.update(kind="object", name=match.group("name"))
-        found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
-        return
     found["words"] = "the guard `%s` does not hold any more" % guard
+
+
+def _describe_type(found: Said, match: Match[str]) -> None:
+    found.update(kind="type", name=match.group("name"), after=match.group("after"))
+    named = re.match(r"^<class '(.*)'>$", found["after"])
+    found["after"] = named.group(1) if named else found["after"]
+    none = found["after"] == "NoneType"
+    found["words"] = "`%s` was a tensor, is %s" % (
+        found["name"],
+        "None" if none else found["after"],
+    )
+    advise(found, "none" if none else "tensor or not")
+
+
+def _describe_state(found: Said, match: Match[str]) -> None:
+    what = match.group("what").strip()
+    found.update(kind="global state", name=what)
+    parts = what.split()
+    found["words"] = "torch's global state changed: %s" % (
+        ", ".join(map(part_in_words, parts)) or "unknown"
+    )
+    advise(found, "setting" if parts and SETTINGS.issuperset(parts) else "global state")
+
+
+def _describe_missing_key(found: Said, match: Match[str]) -> None:
+    found.update(kind="container", name=match.group("name"))
+    found["words"] = "the key `%s` is not there any more" % found["name"]
+    advise(found, "keys")
+
+
+def _describe_type_id(found: Said, match: Match[str]) -> None:
+    found.update(kind="type", name=match.group("name"), before=match.group("before") or "")
+    found["words"] = "`%s` %s, is of another type" % (
+        found["name"],
+        "was %s" % with_article(found["before"]) if found["before"] else "changed its type",
+    )
+    advise(found, type_row(found["before"], ""))
+
+
+def _describe_object(found: Said, match: Match[str]) -> None:
+    found.update(kind="object", name=match.group("name"))
+    found["words"] = "`%s` is another object than before" % found["name"]
+    advise(found, "member of a set" if _of_set(match.group("type") or "") else "object")
+
+
+def _describe_optimizer_state(found: Said, _: Match[str]) -> None:
+    found.update(kind="container")
+    found["words"] = "the first step() makes the optimizer's state; one more compile is normal"
+    advise(found, "optimizer's state")
+
+
+def _counted(number: str, what: str) -> str:
+    return "%s %s%s" % (number, what, "" if number == "1" else "s")
+
+
+def _describe_length(found: Said, match: Match[str]) -> None:
+    name = match.group("name") or match.group("empty")
+    found.update(kind="container", name=name, before=match.group("before") or "0")
+    if name == "kwargs":
+        found["words"] = "the call had %s keyword arguments, has another number" % found["before"]
+        advise(found, "keys")
+        return
+    had = name, _counted(found["before"], "element")
+    found["words"] = "`%s` had %s, has another length" % had
+    advise(found, _length_row(found))
+
+
+def _describe_number_of_keys(found: Said, match: Match[str]) -> None:
+    found.update(kind="container", name=match.group("name"), before=match.group("before"))
+    had = found["name"], _counted(found["before"], "key")
+    found["words"] = "`%s` had %s, has more or fewer" % had
+    advise(found, "keys")
+
+
+def _describe_keys(found: Said, match: Match[str]) -> None:
+    found.update(kind="container")
+    found["words"] = "the keys of a dict changed: `%s` does not hold" % match.string
+    one = _CONTAINS.match(match.string)
+    if one is None:
+        advise(found, _keys_row(found))
+        return
+    found["name"] = one.group("name")
+    change = "not in `%s`, now is" if one.group("not") else "in `%s`, is not any more"
+    found["words"] = "the key %s was %s" % (one.group("key"), change % found["name"])
+    added = one.group("not") and found["name"].endswith(".__dict__")
+    advise(found, "attribute that is added" if added else _keys_row(found))
+
+
+def _value_was(guard: str) -> Optional[Match[str]]:
+    """The match of a guard that a value is equal to a constant, which nothing computes."""
+    match = EQUAL.match(guard)
+    if match is None or ".size()" in guard or conditions.is_computed(match.group("name")):
+        return None
+    return match
+
+
+def _describe_value(found: Said, match: Match[str]) -> None:
+    name = match.group("name").strip()
+    found.update(kind="value", name=name, before=match.group("before"))
+    found["words"] = "`%s` was %s, is another value" % (name, found["before"])
+    if name.endswith(".item()"):
+        advise(found, "tensor as an index", name=argument_of(name[: -len(".item()")]))
+        return
+    at = _KEY_AT.match(name)
+    if at is not None:
+        advise(found, "key at a place", name=argument_of(at.group("name")))
+        return
+    advise(found, _value_row(name, found["before"], "G['%s']" % name in found["raw"]))
+    if found["row"] == "learning rate":
+        found["words"] = "the optimizer's learning rate " + found["words"].partition("` ")[2]
+
+
+def _describe_none(found: Said, match: Match[str]) -> None:
+    found.update(kind="value", name=match.group("name"))
+    change = "given, now is None" if match.group("not") else "None, now is given"
+    found["words"] = "`%s` was %s" % (found["name"], change)
+    advise(found, "none")
+
+
+def _describe_no_function(found: Said, match: Match[str]) -> None:
+    found.update(kind="type", name=match.group("name"), before="function")
+    found["words"] = "`%s` was a function, is of another type" % found["name"]
+
+
+def _describe_attribute(found: Said, match: Match[str]) -> None:
+    found.update(kind="value", name=match.group("name"))
+    added = match.group("not")
+    change = "had no attribute %s, now has it" if added else "had the attribute %s, has it no more"
+    found["words"] = "`%s` %s" % (found["name"], change % match.group("key"))
+    if added:
+        advise(found, "attribute that is added")
+
+
+def _condition(guard: str) -> Optional[Match[str]]:
+    """A match in a guard that is a condition on numbers: a range, or an equality of what is
+    computed.
+    """
+    match = EQUAL.match(guard)
+    if match is not None and conditions.is_computed(match.group("name")):
+        return match
+    return _RANGE.search(guard)
+
+
+def _describe_condition(found: Said, match: Match[str]) -> None:
+    guard = match.string
+    found.update(kind="shape condition", name="")
+    if "# duck sizing added this equality" in found["raw"]:
+        found["words"] = (
+            "torch took two sizes that were equal at the first call for one size, and they "
+            "are not equal any more: `%s`" % guard
+        )
+        sizes = re.findall(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]", guard)
+        equal = [(name, int(index)) for name, index in sizes]
+        advise(found, "equal sizes", marks=marks_of(equal, found["parameters"]))
+        return
+    of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
+    what = "shape" if of_shape else "number"
+    found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
+    low = _FROM_TWO.match(guard)
+    offset = _OFFSET.search(guard)
+    if low is not None:
+        advise(found, "size from 2", **low.groupdict())
+    elif offset is not None and ".size()" not in guard:
+        advise(found, "storage offset", **offset.groupdict())
+    else:
+        advise(found, "shape condition" if of_shape else condition_row(found, guard))
+
+
+def _describe_member(found: Said, match: Match[str]) -> None:
+    found.update(kind="container", name=match.group("name"))
+    was, now = ("was not", "now is") if match.group("not") else ("was", "is not any more")
+    told = match.group("item"), was, match.group("name"), now
+    found["words"] = "`%s` %s in `%s`, %s" % told
+    advise(found, "what a set holds")
+
+
+def _describe_freed(found: Said, match: Match[str]) -> None:
+    found.update(kind="object", name=match.group("name"))
+    found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
 
 
 def _of_set(kind: str) -> bool:
@@ -739,3 +753,29 @@ def _describe_tensor(found: Said, match: Match[str]) -> None:
 def argument_of(name: str) -> str:
     match = re.match(r"^L\['(\w+)'\](.*)$", name)
     return match.group(1) + match.group(2) if match else name
+
+
+#: the forms of a failed guard: what matches it, and what says it in words. The first that matches
+#: counts.
+_FORMS: Tuple[
+    Tuple[Callable[[str], Optional[Match[str]]], Callable[[Said, Match[str]], None]], ...
+] = (
+    (_TENSOR.match, _describe_tensor),
+    (_DEVICE.match, _describe_tensor),
+    (_TYPE.match, _describe_type),
+    (_STATE.match, _describe_state),
+    (_KEY.match, _describe_missing_key),
+    (_TYPE_ID.match, _describe_type_id),
+    (_OBJ_ID.match, _describe_object),
+    (_OPTIMIZER_STATE.search, _describe_optimizer_state),
+    (_LENGTH.match, _describe_length),
+    (_KEYS.match, _describe_number_of_keys),
+    (_KEYS_CHANGED.search, _describe_keys),
+    (_value_was, _describe_value),
+    (_NONE.match, _describe_none),
+    (_NO_FUNCTION.match, _describe_no_function),
+    (_HASATTR.match, _describe_attribute),
+    (_condition, _describe_condition),
+    (_IN_SET.match, _describe_member),
+    (_FREED.match, _describe_freed),
+)
