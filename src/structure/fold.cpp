@@ -3,15 +3,16 @@
 //
 // A block whose operations all end up in one expression is an operand. Two blocks that decide
 // together become one; a diamond whose arms differ in one value handed to the merge becomes a
-// Select value. Blocks are visited in postorder, so operands are folded before what holds them, and
+// Select value. Copies of what follows an expression are joined first (expression_tails.h). Blocks
+// are visited in postorder, so operands are folded before what holds them, and
 // every fold removes at least one edge.
 #include <algorithm>
-#include <optional>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "structure/arm.h"
 #include "structure/build.h"
 #include "structure/copies.h"
+#include "structure/expression_tails.h"
 #include "structure/first_operand.h"
 #include "structure/graph.h"
 #include "structure/operations.h"
@@ -20,57 +21,9 @@
 namespace depyf {
 namespace {
 
-class Folder {
+class Folder : Arms {
  public:
-  explicit Folder(StructureGraph& s) : s_(s) {}
-
-  bool is_arm_block(BlockId a, const Edge& edge) const {
-    const Node& arm = s_.nodes[edge.to.index];
-    return arm.pred_count == 1 && arm.params.empty() && edge.to != a && edge.to != s_.entry &&
-           arm.match == UINT32_MAX && arm.region == s_.nodes[a.index].region;
-  }
-
-  Arm as_expression(BlockId block, ValueId root, std::uint32_t inside_uses) {
-    return arm_as_expression(s_, block, root, inside_uses);
-  }
-  Arm prefix_as_expression(BlockId block, std::size_t length, ValueId root,
-                           std::uint32_t inside_uses) {
-    return prefix_as_arm(s_, block, length, root, inside_uses);
-  }
-
-  /// The value whose comparison a following link of a chain takes up: the right side of the
-  /// comparison that `test` ends in.
-  ValueId right_side(ValueId test) const {
-    const Value& v = s_.at(test);
-    if (v.kind != ValueKind::Operation || !kComparisons[v.op]) return {};
-    return s_.resolve(v.operands[1]);
-  }
-
-  /// How many names get `v` right after it was computed.
-  std::uint32_t walrus_stores(ValueId v) {
-    const Value& value = s_.at(v);
-    if (s_.uses[v.index] <= 2 || !value.block) return 0;
-    const std::vector<ValueId>& body = s_.nodes[value.block.index].body;
-    auto at = std::find(body.begin(), body.end(), v);
-    std::uint32_t stores = 0;
-    while (at != body.end() && ++at != body.end()) {
-      const Value& store = s_.at(*at);
-      if (store.kind != ValueKind::Operation || !is_name_store(store.op) ||
-          s_.resolve(store.operands[0]) != v)
-        break;
-      ++stores;
-    }
-    return stores;
-  }
-
-  bool chain_fits(const Arm& arm, ValueId first) {
-    if (!arm.external) return true;
-    ValueId right = right_side(first);
-    return right && s_.resolve(right) == arm.external && is_taken_up(arm.external);
-  }
-
-  /// Is the right side of a comparison the left side of another one, and nothing else?
-  bool is_taken_up(ValueId right) { return s_.uses[right.index] == 2 + walrus_stores(right); }
+  explicit Folder(StructureGraph& s) : Arms(s), tails_(s) {}
 
   bool same_args(const Edge& x, const Edge& y, ValueId x_carry, ValueId y_carry) {
     if (x.args.size() != y.args.size()) return false;
@@ -92,30 +45,11 @@ class Folder {
     return first.written == second.written || (!first.written && a.term_columns == 0);
   }
 
-  std::uint32_t count_in(const Edge& edge, ValueId v) {
-    std::uint32_t n = 0;
-    for (ValueId arg : edge.args) n += s_.resolve(arg) == v;
-    return n;
-  }
-
-  Edge replace_in(const Edge& edge, ValueId from, ValueId to) {
-    std::vector<ValueId> args;
-    for (ValueId arg : edge.args) args.push_back(s_.resolve(arg) == from ? to : s_.resolve(arg));
-    return Edge{edge.to, s_.lifted.arena.copy(args), edge.written};
-  }
-
   ValueId select(BlockId a, ValueId first, Select select, std::uint32_t uses) {
     const ValueId id = s_.add_select(select, a, first, first);
     s_.uses[id.index] = uses;
     s_.nodes[a.index].body.push_back(id);
     return id;
-  }
-
-  void kill(BlockId b) {
-    Node& node = s_.nodes[b.index];
-    node.alive = false;
-    node.body.clear();
-    node.pred_count = 0;
   }
 
   /// Replaces a's condition by one that decides over `edges`.
@@ -432,403 +366,6 @@ class Folder {
     return false;
   }
 
-  /// Up to 3.9 only the return itself is copied, to the end of the first arm and on its row. The
-  /// other one is of the row where the statement begins: of a statement of its own, that would be
-  /// after the test's.
-  bool ends_expression(BlockId test, const Node& b, const Node& c) const {
-    if (b.term_line == c.term_line) return true;
-    const Node& last = b.term_offset < c.term_offset ? c : b;
-    return last.term_line != 0 && last.term_line < s_.nodes[test.index].term_line;
-  }
-
-  /// `finally: if c: return x` at the end of a function, on one row: where the handler's copy
-  /// raises again, the other one returns None, of that row too. That is no `return x if c else
-  /// None`.
-  bool ends_function_behind_finally(BlockId a) {
-    const Node& node = s_.nodes[a.index];
-    const auto returns_none = [&](const Edge& edge) {
-      const Node& end = s_.nodes[edge.to.index];
-      return end.term == TermKind::Return && s_.is_none(s_.resolve(end.value));
-    };
-    if (s_.regions.empty() || !std::ranges::any_of(node.edges, returns_none)) return false;
-    if (!rows_that_raise_again_) {
-      rows_that_raise_again_.emplace();
-      for (const Node& copy : s_.nodes)
-        if (copy.alive && copy.term == TermKind::Branch &&
-            std::ranges::any_of(copy.edges, [&](const Edge& edge) {
-              return s_.nodes[edge.to.index].term == TermKind::Reraise;
-            }))
-          rows_that_raise_again_->insert(copy.term_line);
-    }
-    return rows_that_raise_again_->count(node.term_line) != 0;
-  }
-
-  /// `return f(x if c else y)`, where what follows the conditional expression was copied to both
-  /// arms with the exit: the copies become one block again, with the value that differs as its
-  /// parameter. Columns tell which operations are copies; without them, the shortest tail is taken.
-  /// `hands_over`: of arms that hand a value over, as `c < (x if d else y)` at the end of a chain,
-  /// where the tail takes what was computed before the test.
-  bool join_tails(BlockId a, bool hands_over = false) {
-    const ValueId tested = s_.resolve(s_.nodes[a.index].value);
-    const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
-    if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
-    const Node& b = s_.nodes[yes.to.index];
-    const Node& c = s_.nodes[no.to.index];
-    // Only copies of one statement: code without lines, such as Dynamo's, tells nothing of that.
-    if (s_.options.made_by_dynamo || b.term != c.term) return false;
-    std::vector<std::pair<ValueId, ValueId>> ends;
-    switch (b.term) {
-      case TermKind::Return:
-        if (ends_function_behind_finally(a)) return false;
-        ends.push_back({s_.resolve(b.value), s_.resolve(c.value)});
-        break;
-      case TermKind::Raise:
-        if (b.raise_args.size() != c.raise_args.size()) return false;
-        for (std::size_t i = 0; i < b.raise_args.size(); ++i)
-          ends.push_back({s_.resolve(b.raise_args[i]), s_.resolve(c.raise_args[i])});
-        break;
-      case TermKind::Jump:
-        if (b.edges[0].to != c.edges[0].to || b.edges[0].args.empty() == hands_over ||
-            b.edges[0].args.size() != c.edges[0].args.size())
-          return false;
-        for (std::size_t i = 0; i < b.edges[0].args.size(); ++i)
-          ends.push_back({s_.resolve(b.edges[0].args[i]), s_.resolve(c.edges[0].args[i])});
-        break;
-      case TermKind::Branch:
-      case TermKind::ForIter:
-      case TermKind::Send:
-      case TermKind::Reraise:
-      case TermKind::Unreachable:
-        return false;
-    }
-    const bool ends_of_one = s_.lifted.traits.source_order && b.term == TermKind::Return
-                                 ? ends_expression(a, b, c)
-                                 : b.term_line == c.term_line && b.term_columns == c.term_columns;
-    const bool same_statement = b.term != TermKind::Jump && b.term_line != 0 && ends_of_one;
-    if (b.term == TermKind::Raise && !same_statement) return false;
-    constexpr std::size_t kLongest = 32;
-    std::size_t longest = 0;  // so many operations at the end are the same in both
-    bool columns = b.term_columns != 0;
-    for (; !s_.lifted.traits.source_order && longest < kLongest && longest < b.body.size() &&
-           longest < c.body.size();
-         ++longest) {
-      const Value &v = s_.at(b.body[b.body.size() - 1 - longest]),
-                  &w = s_.at(c.body[c.body.size() - 1 - longest]);
-      if (v.line == 0 || !s_.copied_operation(v, w)) break;
-      columns &= v.columns != 0;
-    }
-    std::vector<std::size_t> lengths;  // in the order in which they are tried
-    for (std::size_t step = 0; step <= longest; ++step)
-      lengths.push_back(columns ? longest - step : step);
-    for (std::size_t step = 0; step < lengths.size(); ++step) {
-      const std::size_t length = lengths[step];
-      if (length == 0 && !same_statement) continue;
-      ValueId p, q;
-      if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
-      if (hands_over && !takes_from_before(yes.to, length)) continue;
-      // `y = z = p if c else q`, rather than `z = (y := p) if c else (y := q)`
-      if (!columns && length < longest && is_stored_before(b, length, p) &&
-          is_stored_before(c, length, q))
-        continue;
-      if (s_.is_op(p, Op::FORMAT) && s_.is_op(q, Op::FORMAT)) {
-        // `f'{x if c else y}'` rather than `f'{x}' if c else f'{y}'`, where it can be either
-        if (is_part_of_string(b, length, p)) continue;
-        if (!columns && step <= longest) {
-          lengths.push_back(length);
-          continue;
-        }
-      }
-      if (p == tested ||
-          q == tested) {  // `f(a and b)`, `f(a < b < c)`: one way passes on what was tested
-        const int other = q == tested;
-        const BlockId arm = other ? yes.to : no.to, bare = other ? no.to : yes.to;
-        if (p == q || s_.nodes[bare.index].body.size() != length || length == 0) continue;
-        if (!arm_is_expression(arm, length, other ? p : q, tested)) continue;
-        share_tail(arm, bare, length, other ? p : q, tested);
-        Node& node = s_.nodes[a.index];
-        node.edges[other] = s_.nodes[bare.index].edges[0];
-        kill(bare);
-        return true;
-      }
-      if (!is_callee_where_null_is(yes.to, length, p)) continue;
-      if (!arm_is_expression(yes.to, length, p) || !arm_is_expression(no.to, length, q)) continue;
-      share_tail(yes.to, no.to, length, p, q);
-      return true;
-    }
-    return false;
-  }
-
-  /// Does one of the last `length` operations take what the block did not compute?
-  bool takes_from_before(BlockId block, std::size_t length) {
-    return std::ranges::any_of(std::span(s_.nodes[block.index].body).last(length), [&](ValueId v) {
-      return std::ranges::any_of(s_.at(v).operands, [&](ValueId operand) {
-        return operand && s_.at(s_.resolve(operand)).block != block;
-      });
-    });
-  }
-
-  /// Does what stands in front of the last `length` operations bind a name to the value?
-  bool is_stored_before(const Node& node, std::size_t length, ValueId v) const {
-    const Value& store = s_.at(node.body[node.body.size() - 1 - length]);
-    return is_name_store(store.op) && s_.resolve(store.operands[0]) == v;
-  }
-
-  /// Does one of the last `length` operations put the value into a longer f-string?
-  bool is_part_of_string(const Node& node, std::size_t length, ValueId part) const {
-    const auto tail = std::span(node.body).last(length);
-    return std::any_of(tail.begin(), tail.end(), [&](ValueId v) {
-      const Value& value = s_.at(v);
-      return s_.is_op(v, Op::BUILD_STRING) &&
-             std::any_of(value.operands.begin(), value.operands.end(),
-                         [&](ValueId operand) { return s_.resolve(operand) == part; });
-    });
-  }
-
-  /// Where v stands, counted from the end of the block; SIZE_MAX when it stands elsewhere.
-  static std::size_t from_end(const Node& node, ValueId v, std::size_t length) {
-    for (std::size_t i = 0; i < length; ++i)
-      if (node.body[node.body.size() - 1 - i] == v) return i;
-    return SIZE_MAX;
-  }
-
-  /// Do the last `length` operations of two blocks, and what the blocks end in, differ in one value
-  /// only, which each block computes for them?
-  bool one_difference(BlockId x, BlockId y, std::size_t length,
-                      const std::vector<std::pair<ValueId, ValueId>>& ends, ValueId tested,
-                      ValueId& p, ValueId& q) {
-    const Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
-    auto fits = [&](ValueId m, ValueId n) {
-      m = s_.resolve(m);
-      n = s_.resolve(n);
-      if (m == n) return true;
-      if (!m || !n) return false;
-      if (p && m == p && n == q) return true;
-      const bool part = s_.at(m).kind == ValueKind::Result && s_.at(n).kind == ValueKind::Result &&
-                        s_.at(m).arg == s_.at(n).arg;
-      if (part) m = s_.at(m).operands[0], n = s_.at(n).operands[0];
-      const std::size_t at_m = from_end(b, m, length), at_n = from_end(c, n, length);
-      if (at_m != SIZE_MAX || at_n != SIZE_MAX) return at_m == at_n;
-      if (s_.same_constants(m, n)) {
-        if (s_.at(m).block != x || s_.at(n).block != y) return true;
-        if (length == 0) return false;  // `if c: return None`, and the end of the function
-      }
-      if (p || part) return false;
-      p = m;
-      q = n;
-      const auto used_here = [&](const Node& arm, ValueId v) {
-        return s_.uses[v.index] == uses_in_tail(s_, arm, length, v) + (v == tested) +
-                                       stores_before_tail(s_, arm, length, v);
-      };
-      return used_here(b, m) && used_here(c, n);
-    };
-    for (const auto& [m, n] : ends)
-      if (!fits(m, n)) return false;
-    for (std::size_t i = 1; i <= length; ++i) {
-      const Value &v = s_.at(b.body[b.body.size() - i]), &w = s_.at(c.body[c.body.size() - i]);
-      for (std::size_t k = 0; k < v.operands.size(); ++k)
-        if (!fits(v.operands[k], w.operands[k])) return false;
-    }
-    return static_cast<bool>(p);
-  }
-
-  /// Up to 3.12 `(f if c else g)(x)` has the NULL for its call below the condition, `f(x) if c else
-  /// g(x)` in the arms.
-  bool is_callee_where_null_is(BlockId arm, std::size_t length, ValueId p) {
-    if (arm.index >= s_.lifted.blocks.size()) return true;
-    const std::vector<ValueId>& stack = s_.lifted[arm].stack_in;
-    if (stack.empty() || s_.at(s_.resolve(stack.back())).kind != ValueKind::Null) return true;
-    const Node& node = s_.nodes[arm.index];
-    for (std::size_t i = 1; i <= length; ++i) {
-      const Value& v = s_.at(node.body[node.body.size() - i]);
-      if (v.op != Op::CALL && v.op != Op::CALL_KW && v.op != Op::CALL_EX) continue;
-      const ValueId callee = s_.resolve(v.operands[0]);
-      if (callee == p || std::find(node.body.begin(), node.body.end(), callee) == node.body.end())
-        return true;
-    }
-    return false;
-  }
-
-  /// Is what stands before the tail nothing but the evaluation of `root`?
-  bool arm_is_expression(BlockId block, std::size_t length, ValueId root, ValueId tested = {}) {
-    const Node& node = s_.nodes[block.index];
-    // A constant that lay on the stack before the test is an operand of what follows both arms,
-    // though each could load it; not what the test compared with, which a chain takes up.
-    const ValueId compared = tested ? right_side(tested) : ValueId();
-    for (ValueId v : std::span(node.body).first(node.body.size() - length))
-      for (ValueId operand : s_.at(v).operands)
-        if (const ValueId loaded = s_.resolve(operand);
-            s_.is_const(loaded) && s_.at(loaded).block != block && loaded != compared)
-          return false;
-    const Arm arm = prefix_as_expression(block, node.body.size() - length, root,
-                                         uses_in_tail(s_, node, length, root));
-    return arm && (tested ? chain_fits(arm, tested) : !arm.external);
-  }
-
-  void share_tail(BlockId x, BlockId y, std::size_t length, ValueId p, ValueId q) {
-    Node &b = s_.nodes[x.index], &c = s_.nodes[y.index];
-    const BlockId m(static_cast<std::uint32_t>(s_.nodes.size()));
-    for (std::size_t i = 1; i <= length; ++i)  // the other copy's operands have one use less
-      for (ValueId operand : s_.at(c.body[c.body.size() - i]).operands)
-        if (operand && s_.resolve(operand) != q && s_.uses[s_.resolve(operand).index] > 0)
-          --s_.uses[s_.resolve(operand).index];
-    const ValueId h = s_.add_param(m);
-    const std::uint32_t taken = uses_in_tail(s_, b, length, p);
-    s_.uses[h.index] = taken;
-    s_.uses[p.index] -= taken - 1;  // handed over once
-    s_.uses[q.index] -= taken - 1;
-    Node tail = b;
-    tail.params.assign(1, h);
-    tail.body.assign(b.body.end() - static_cast<std::ptrdiff_t>(length), b.body.end());
-    tail.pred_count = 2;
-    if (tail.value && s_.resolve(tail.value) == p) tail.value = h;
-    for (ValueId& v : tail.raise_args)
-      if (s_.resolve(v) == p) v = h;
-    for (ValueId v : tail.body) {
-      s_.lifted.values[v.index].block = m;
-      for (ValueId& operand : s_.lifted.values[v.index].operands)
-        if (operand && s_.resolve(operand) == p) operand = h;
-    }
-    if (tail.term == TermKind::Jump) {
-      --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
-      for (ValueId arg : c.edges[0].args)
-        if (s_.resolve(arg) != q) --s_.uses[s_.resolve(arg).index];
-      tail.edges[0] = replace_in(tail.edges[0], p, h);
-    }
-    auto cut = [&](Node& arm, ValueId argument) {
-      arm.body.resize(arm.body.size() - length);
-      const ValueId args[] = {argument};
-      arm.jump_to(m, s_.lifted.arena.copy(args));
-    };
-    cut(b, p);
-    cut(c, q);
-    s_.nodes.push_back(std::move(tail));
-    headers_.resize(s_.nodes.size(), 0);
-    number_.resize(s_.nodes.size(), UINT32_MAX);
-  }
-
-  /// `x = a or b < c < d; return x`, where what follows the value was copied to the way that
-  /// computes its last operand: the copy becomes a jump to the block that the other way leads to,
-  /// with the operand as that block's parameter.
-  bool join_copied_tail(BlockId a) {
-    if (s_.options.made_by_dynamo) return false;  // lines tell that it is a copy
-    const Node& node = s_.nodes[a.index];
-    for (int side = 0; side < 2; ++side) {
-      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
-      if (other.args.empty()) continue;
-      const Node& tail = s_.nodes[other.to.index];
-      const bool returns = tail.term == TermKind::Return, jumps = tail.term == TermKind::Jump &&
-                                                                  tail.edges[0].args.empty() &&
-                                                                  !tail.body.empty();
-      if (!(returns || jumps) || tail.params.size() != 1 ||
-          count_in(other, s_.resolve(node.value)) != 1 || !is_arm_block(a, arm_edge))
-        continue;
-      Node& arm = s_.nodes[arm_edge.to.index];
-      if (arm.term != tail.term || tail.region != arm.region) continue;
-      if (returns &&
-          (arm.term_line == 0 || (arm.term_line != tail.term_line &&
-                                  !(s_.lifted.traits.source_order && tail.body.empty()))))
-        continue;
-      if (jumps && (arm.edges[0].to != tail.edges[0].to || !arm.edges[0].args.empty())) continue;
-      constexpr std::size_t kLongest = 32;
-      const std::size_t length = tail.body.size();
-      if (length > kLongest || length > arm.body.size()) continue;
-      const std::size_t from = arm.body.size() - length;
-      CopiedRun run(s_, arm, tail, length);
-      run.parameter = tail.params[0];
-      run.equal_constants = false;
-      const auto same = [&](ValueId v, ValueId w) {
-        return s_.copied_operation(s_.at(v), s_.at(w));
-      };
-      if (!run.same_operations(same) || (returns && !run.same_value(arm.value, tail.value)))
-        continue;
-      const ValueId operand = run.handed;
-      if (!operand) continue;
-      if (std::find(arm.body.begin(), arm.body.begin() + static_cast<std::ptrdiff_t>(from),
-                    operand) == arm.body.begin() + static_cast<std::ptrdiff_t>(from))
-        continue;
-      for (std::size_t i = from; i < arm.body.size(); ++i)
-        for (ValueId used : s_.at(arm.body[i]).operands)
-          if (used) --s_.uses[s_.resolve(used).index];
-      if (returns)
-        --s_.uses[s_.resolve(arm.value).index];
-      else
-        --s_.nodes[arm.edges[0].to.index].pred_count;
-      ++s_.uses[operand.index];
-      arm.body.resize(from);
-      const ValueId args[] = {operand};
-      arm.jump_to(other.to, s_.lifted.arena.copy(args));
-      ++s_.nodes[other.to.index].pred_count;
-      return true;
-    }
-    return false;
-  }
-
-  /// `return a or (b if c else d)`: up to 3.9 a jump to the return at an expression's end is a
-  /// return itself, on whatever row the operand stands. What only the end of an expression leads to
-  /// is no statement: an arm that returns beside one that goes there goes there too.
-  bool join_returning_arm(BlockId a) {
-    if (!s_.lifted.traits.source_order || s_.options.made_by_dynamo) return false;
-    const Node& node = s_.nodes[a.index];
-    for (int side = 0; side < 2; ++side) {
-      const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
-      if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other))
-        continue;
-      const Node& beside = s_.nodes[other.to.index];
-      if (beside.term != TermKind::Jump || beside.edges[0].args.size() != 1) continue;
-      const BlockId end = beside.edges[0].to;
-      const Node& tail = s_.nodes[end.index];
-      Node& arm = s_.nodes[arm_edge.to.index];
-      if (tail.term != TermKind::Return || !tail.body.empty() || tail.params.size() != 1 ||
-          s_.resolve(tail.value) != tail.params[0] || arm.term != TermKind::Return)
-        continue;
-      const ValueId operand = s_.resolve(arm.value);
-      if (tail.region != arm.region || s_.at(operand).block != arm_edge.to) continue;
-      const ValueId args[] = {operand};
-      arm.jump_to(end, s_.lifted.arena.copy(args));
-      ++s_.nodes[end.index].pred_count;
-      return true;
-    }
-    return false;
-  }
-
-  /// `return x if c else y` in a handler, which ends before the `return` that was copied to both
-  /// arms: the copies of one statement become one block, with the value as its parameter.
-  bool join_returns_of_arms(BlockId a) {
-    const BlockId arms[] = {s_.nodes[a.index].edges[0].to, s_.nodes[a.index].edges[1].to};
-    if (arms[0] == arms[1] || s_.options.made_by_dynamo) return false;
-    BlockId ends[2];
-    for (int k = 0; k < 2; ++k) {
-      const Node& arm = s_.nodes[arms[k].index];
-      if (!is_arm_block(a, s_.nodes[a.index].edges[k]) || arm.term != TermKind::Jump ||
-          !arm.edges[0].args.empty())
-        return false;
-      ends[k] = arm.edges[0].to;
-      const Node& end = s_.nodes[ends[k].index];
-      const ValueId value = s_.resolve(end.value);
-      if (end.term != TermKind::Return || !end.body.empty() || !end.params.empty() ||
-          end.pred_count != 1 || end.term_line <= 0 || s_.is_const(value) ||
-          s_.at(value).block != arms[k])
-        return false;
-      const Arm returned = as_expression(arms[k], value, 1);
-      if (!returned || returned.external) return false;
-    }
-    Node &end = s_.nodes[ends[0].index], &other = s_.nodes[ends[1].index];
-    if (ends[0] == ends[1] || end.region != other.region || end.term_line != other.term_line ||
-        end.term_columns != other.term_columns)
-      return false;
-    const ValueId returned = s_.add_param(ends[0]);
-    s_.uses[returned.index] = 1;
-    for (int k = 0; k < 2; ++k) {
-      const ValueId args[] = {s_.resolve(s_.nodes[ends[k].index].value)};
-      s_.nodes[arms[k].index].jump_to(ends[0], s_.lifted.arena.copy(args));
-    }
-    end.params.push_back(returned);
-    end.value = returned;
-    end.pred_count = 2;
-    kill(ends[1]);
-    return true;
-  }
-
   /// `a < b < c` as a statement: both ways drop the value.
   bool join_chain_statement(BlockId a) {
     Node& node = s_.nodes[a.index];
@@ -1007,6 +544,13 @@ class Folder {
 
   bool is_loop_header(BlockId b) const { return b.index < headers_.size() && headers_[b.index]; }
 
+  bool join_tails(BlockId a, bool hands_over = false) {
+    if (!tails_.join_tails(a, hands_over)) return false;
+    headers_.resize(s_.nodes.size(), 0);  // the shared tail is a block of its own
+    number_.resize(s_.nodes.size(), UINT32_MAX);
+    return true;
+  }
+
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
     if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
@@ -1019,12 +563,14 @@ class Folder {
     const auto any_arm = [&](TermKind term) { return is_arm(yes, 0, term) || is_arm(no, 1, term); };
     const bool hands_over = !node.edges[0].args.empty() || !node.edges[1].args.empty();
     if ((hands_over && join_values(a)) || (any_arm(TermKind::Return) && join_returns(a)) ||
-        (any_arm(TermKind::Branch) && join_conditions(a)) || (hands_over && join_copied_tail(a)))
+        (any_arm(TermKind::Branch) && join_conditions(a)) ||
+        (hands_over && tails_.join_copied_tail(a)))
       return true;
-    return (yes && no && join_returning_arm(a)) || join_chain_statement(a) ||
-           (yes && no &&
-            (join_tails(a) || join_returns_of_arms(a) || conditional_value(a) ||
-             conditional_condition(a) || join_tails(a, true)));
+    const bool both = yes && no, alike = both && s_.nodes[node.edges[0].to.index].term ==
+                                                     s_.nodes[node.edges[1].to.index].term;
+    return (both && !alike && tails_.join_returning_arm(a)) || join_chain_statement(a) ||
+           (alike && (join_tails(a) || tails_.join_returns_of_arms(a) || conditional_value(a) ||
+                      conditional_condition(a) || join_tails(a, true)));
   }
 
   /// What has a statement in it is no part of an expression: such blocks are merged in order, each
@@ -1099,11 +645,9 @@ class Folder {
   }
 
  private:
-  StructureGraph& s_;
+  ExpressionTails tails_;
   std::vector<std::uint8_t> headers_;
   std::vector<std::uint32_t> number_;  // by block: position in reverse postorder
-  /// Of the tests one way from which raises an exception again.
-  std::optional<std::unordered_set<std::int32_t>> rows_that_raise_again_;
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
       latches_;  // by header: tests that lead back to it
   std::unordered_map<std::uint32_t, std::vector<BlockId>>
