@@ -375,10 +375,12 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
   const bool yes_empty = yes == ctx.follow && !hands_over(node.edges[0]);
   // The arm that stands first in the bytecode is the body; an arm without code is no body.
   int body = 0;
-  auto place = [&](std::uint32_t t) {
+  auto first_block = [&](std::uint32_t t) {
     return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t;
   };
-  if (yes_empty || (place(no) < place(yes) && place(no) > b && !(no == ctx.follow))) body = 1;
+  if (yes_empty ||
+      (first_block(no) < first_block(yes) && first_block(no) > b && !(no == ctx.follow)))
+    body = 1;
   if (no == ctx.follow && !yes_empty) body = 0;
   if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit)
     body = 0;

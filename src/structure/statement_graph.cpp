@@ -186,9 +186,7 @@ void StatementGraph::find_once() {
     if (!node.alive || !node.region || dom_.number[b] == kNone) continue;
     for (int k = 0; k < node.edge_count(); ++k) {
       const std::uint32_t first = target(BlockId(b), k);
-      std::uint32_t t = first;
-      for (int steps = 0; steps < kMostHops && is_jump_statement(t); ++steps)
-        t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+      std::uint32_t t = past_jump_statements(first, {});
       if (const_return(t) || (is_block(t) && s_.nodes[t].term == TermKind::Unreachable)) continue;
       for (RegionId r = node.region; r && !s_.is_ancestor(r, region_of(t));
            r = s_.regions[r.index].parent) {
@@ -207,7 +205,7 @@ void StatementGraph::find_once() {
           several[owner.index] |= far != kNone && !same_end(t, far);
           far = t;
           const auto is_far = [&](std::uint32_t n) {  // code before the statement leads there, too
-            return std::make_pair(!dom_.dominates(try_node(owner), n), place(n));
+            return std::make_pair(!dom_.dominates(try_node(owner), n), offset_of(n));
           };
           if (is_far(far) < is_far(near)) std::swap(near, far);
           continue;
@@ -234,7 +232,7 @@ void StatementGraph::find_once() {
     // what only the statement leads to, and which stands before where a test leads, is no `break`
     // of that loop
     const bool follows = near != kNone && dom_.dominates(n, near) && !dom_.dominates(n, l.to) &&
-                         place(near) < place(l.to) &&
+                         offset_of(near) < offset_of(l.to) &&
                          !subtree_reaches(s_.regions[l.region.index].handler.index, l.to);
     if (dom_.number[n] == kNone ||
         (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
@@ -333,21 +331,26 @@ void StatementGraph::leave_regions(RegionId from, std::uint32_t t) {
   for (RegionId r = from; r && !s_.is_ancestor(r, region_of(t)); r = s_.regions[r.index].parent) {
     const RegionId owner =
         s_.regions[r.index].kind == RegionKind::Scope ? s_.regions[r.index].owner : r;
-    for (int steps = 0; steps < kMostHops && is_jump_statement(t) && !stands_behind(t, owner);
-         ++steps)
-      t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+    t = past_jump_statements(t, owner);
     if (s_.is_ancestor(r, region_of(t))) break;
     if (in_source_order() && const_return(t) &&
-        (s_.nodes[t].in_place || place(t) < end_of(r, owner)))
+        (s_.nodes[t].in_place || offset_of(t) < end_of(r, owner)))
       continue;
     exits_.push_back({owner, t});
   }
 }
 
-bool StatementGraph::stands_behind(std::uint32_t t, RegionId statement) const {
+std::uint32_t StatementGraph::past_jump_statements(std::uint32_t t, RegionId statement) const {
+  for (int steps = 0;
+       steps < kMostHops && is_jump_statement(t) && !(statement && follows(t, statement)); ++steps)
+    t = past_empty(s_.nodes[t].region, s_.nodes[t].edges[0].to);
+  return t;
+}
+
+bool StatementGraph::follows(std::uint32_t t, RegionId statement) const {
   if (statement.index >= s_.lifted.regions.size()) return false;
   const std::uint32_t end = s_.lifted.regions[statement.index].end;
-  if (end == kNoOffset || place(t) < end) return false;
+  if (end == kNoOffset || offset_of(t) < end) return false;
   RegionId around = s_.regions[statement.index].parent;
   while (around && !s_.is_ancestor(around, s_.nodes[t].region) &&
          cleans_up(s_.regions[around.index].kind))
@@ -356,7 +359,7 @@ bool StatementGraph::stands_behind(std::uint32_t t, RegionId statement) const {
 }
 
 std::uint32_t StatementGraph::end_of(RegionId r, RegionId owner) const {
-  const std::uint32_t begin = place(s_.regions[owner.index].handler.index);
+  const std::uint32_t begin = offset_of(s_.regions[owner.index].handler.index);
   if (r == owner) return begin;
   if (owner.index < s_.lifted.regions.size() && s_.lifted.regions[owner.index].end != kNoOffset)
     return s_.lifted.regions[owner.index].end;
@@ -464,7 +467,7 @@ bool StatementGraph::is_inline(std::uint32_t parent, std::uint32_t c) const {
 
 void StatementGraph::check_place(std::uint32_t n, const Context& ctx) const {
   if (region_of(n) != ctx.region)
-    throw Error("structure: code at offset " + std::to_string(place(n)) +
+    throw Error("structure: code at offset " + std::to_string(offset_of(n)) +
                 " would be protected by another statement");
 }
 

@@ -126,9 +126,11 @@ class StatementGraph {
   /// The target of an edge out of protected code follows the statement, unless it is a `break`,
   /// `continue` or `return` inside of it.
   void leave_regions(RegionId from, std::uint32_t t);
+  /// Where `break` and `continue` at `t` lead, up to one that follows `statement`.
+  std::uint32_t past_jump_statements(std::uint32_t t, RegionId statement) const;
   /// In the order of the source: does `t`, a jump or a return, follow the `except` or
   /// `finally` statement? It may leave the `finally` and `with` statements around that.
-  bool stands_behind(std::uint32_t t, RegionId statement) const;
+  bool follows(std::uint32_t t, RegionId statement) const;
   /// In the order of the source: the offset at which the protected code ends; for a scope, the
   /// handler's code.
   std::uint32_t end_of(RegionId r, RegionId owner) const;
@@ -136,7 +138,7 @@ class StatementGraph {
   bool is_jump_statement(std::uint32_t t) const;
   bool header_at(std::uint32_t t) const { return !header_.empty() && header_[t]; }
   /// Offset at which a node's code begins.
-  std::uint32_t place(std::uint32_t n) const {
+  std::uint32_t offset_of(std::uint32_t n) const {
     if (is_try(n)) n = s_.regions[n - blocks_].entry.index;
     if (!is_block(n)) return kNone;
     return s_.first_offset(BlockId(n));
@@ -157,8 +159,8 @@ class StatementGraph {
   void find_loop_ends(std::vector<LoopPlace>& loops);
   /// In the order of the source: does `t` stand before the end of the loop at `h`?
   bool within(std::uint32_t t, std::uint32_t h) const {
-    return !loop_end_.empty() && loop_end_[h] != 0 && place(t) < loop_end_[h] &&
-           place(t) >= place(h);
+    return !loop_end_.empty() && loop_end_[h] != 0 && offset_of(t) < loop_end_[h] &&
+           offset_of(t) >= offset_of(h);
   }
   void enter(RegionId from, BlockId to, std::vector<std::uint32_t>& count);
   RegionId region_handled_by(ValueId exception) const;

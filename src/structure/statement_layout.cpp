@@ -218,7 +218,7 @@ bool StatementGraph::written_jump(std::uint32_t p, std::uint32_t t) const {
   const Node& node = s_.nodes[p];
   for (int k = 0; k < node.edge_count(); ++k)
     if (!header_[p] && target(BlockId(p), k) == t &&
-        (node.edges[k].written || std::ranges::binary_search(s_.lifted.behind_jumps, place(t))))
+        (node.edges[k].written || std::ranges::binary_search(s_.lifted.behind_jumps, offset_of(t))))
       return true;
   return false;
 }
@@ -274,10 +274,10 @@ void StatementGraph::find_elses() {
     if (!node.alive || node.term != TermKind::Branch || node.match != kNone) continue;
     for (int k = 0; k < 2; ++k) {
       const std::uint32_t o = target(BlockId(b), k);
-      const auto written = s_.ends.of_elses.find(place(o));
+      const auto written = s_.ends.of_elses.find(offset_of(o));
       if (written == s_.ends.of_elses.end() || !s_.is_ancestor(node.region, region_of(o))) continue;
       const std::uint32_t t = written->second ? wrapped(node.region, written->second) : kNone;
-      if (t != kNone && place(t) > node.term_offset && place(t) < place(o))
+      if (t != kNone && offset_of(t) > node.term_offset && offset_of(t) < offset_of(o))
         continue;  // the end of a loop in the body
       else_of_[b] = static_cast<std::int8_t>(k);
       if (t == kNone) continue;
@@ -318,7 +318,7 @@ void StatementGraph::find_loop_ends(std::vector<LoopPlace>& loops) {
       if (whole && span < s_.ends.of_loops.size() && s_.ends.of_loops[span]) {
         const std::uint32_t behind = past_empty(region_of(loop.node), s_.ends.of_loops[span]);
         // back to a loop, or ahead
-        const bool leads_there = place(behind) > loop.begin || loop_end_[behind] != 0 ||
+        const bool leads_there = offset_of(behind) > loop.begin || loop_end_[behind] != 0 ||
                                  (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
         if (leads_there) {
           break_[loop.node] = behind;
@@ -341,11 +341,11 @@ void StatementGraph::find_breaks() {
     if (!node.alive) continue;
     if (node.jump == JumpRole::Break) breaks.push_back({node.term_offset, 0, b});
     for (std::uint32_t t : graph.successors(b)) {
-      if (!(is_block(t) || is_try(t)) || place(t) > node.term_offset ||
-          (t != b && place(t) == node.term_offset))
+      if (!(is_block(t) || is_try(t)) || offset_of(t) > node.term_offset ||
+          (t != b && offset_of(t) == node.term_offset))
         continue;
       if (loop_end_[t] == 0 && !(is_block(t) && s_.nodes[t].term == TermKind::ForIter))
-        loops.push_back({place(t), 0, t});
+        loops.push_back({offset_of(t), 0, t});
       loop_end_[t] = std::max(loop_end_[t], node.term_offset);
     }
     if (node.term == TermKind::ForIter) loops.push_back({node.term_offset, 0, b});

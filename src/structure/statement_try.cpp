@@ -76,7 +76,7 @@ void StatementGraph::drop_returns_inside(RegionId r, const Context& ctx, TryShap
                          s_.lifted.regions[r.index].end != kNoOffset;
   std::erase_if(merges, [&](std::uint32_t m) {
     return const_return(m) && preds(m).size() == 1 && in_source_order() &&
-           (end_known || region_of(m) != region.parent) && !stands_behind(m, r);
+           (end_known || region_of(m) != region.parent) && !follows(m, r);
   });
   const std::uint32_t resume = resume_of(r);
   if (resume != kNone) {
@@ -159,7 +159,7 @@ void StatementGraph::drop_returns_before_the_end(RegionId r, const std::vector<B
   if (tests.empty() || s_.nodes[tests.back().index].term != TermKind::Reraise) return;
   const std::uint32_t behind = s_.nodes[tests.back().index].term_offset + 2;
   std::erase_if(merges, [&](std::uint32_t m) {
-    return const_return(m) && (in_source_order() ? place(m) < behind : place(m) != behind);
+    return const_return(m) && (in_source_order() ? offset_of(m) < behind : offset_of(m) != behind);
   });
 }
 
