@@ -9,6 +9,7 @@
 #include "bytecode/lines.h"
 #include "opcode/op_set.h"
 #include "opcode/tables.h"
+#include "pyc/singleton_text.h"
 
 namespace depyf {
 namespace {
@@ -83,19 +84,11 @@ void append_constant(std::string& out, const Module& module, ConstId id, std::si
   const Const& value = module[id];
   switch (value.kind) {
     case ConstKind::None:
-      out += "None";
-      return;
     case ConstKind::True:
-      out += "True";
-      return;
     case ConstKind::False:
-      out += "False";
-      return;
     case ConstKind::Ellipsis:
-      out += "...";
-      return;
     case ConstKind::StopIteration:
-      out += "StopIteration";
+      out += singleton_text(value.kind);
       return;
     case ConstKind::Int:
       if (!value.big) {

@@ -756,14 +756,19 @@ class Expansion : BlockSurvey {
     }
   }
 
+  /// The context of the `with` whose cleanup the instruction belongs to.
+  Context cleaned_up(const Instr& instr) {
+    if (context_ == kNone || contexts_[context_].kind <= Entered::TryExcept ||
+        contexts_[context_].kind == Entered::ByCall)
+      fail(instr, "is outside of a `with` cleanup");
+    return contexts_[context_];
+  }
+
   /// What calls the exit function takes it from below what the interpreter keeps on the stack.
   /// Until the result is looked at, that lies right below the result.
   void start_cleanup(const Instr& instr, std::uint32_t next) {
-    const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
-    const bool bottom = context_ == kNone;
-    if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
-      fail(instr, "is outside of a `with` cleanup");
-    const Context context = contexts_[context_];
+    const Context context = cleaned_up(instr);
+    const Entered top = context.kind;
     if (top == Entered::Handler) {
       need_above(instr, 6);
       emit(Op::WITH_EXCEPT_START, 7);
@@ -783,11 +788,8 @@ class Expansion : BlockSurvey {
   }
 
   void finish_cleanup(const Instr& instr, std::uint32_t next) {
-    const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
-    const bool bottom = context_ == kNone;
-    if (bottom || top <= Entered::TryExcept || top == Entered::ByCall)
-      fail(instr, "is outside of a `with` cleanup");
-    const Context context = contexts_[context_];
+    const Context context = cleaned_up(instr);
+    const Entered top = context.kind;
     if (top == Entered::Handler) {
       need_above(instr, 7, true);
       emit(Op::BRANCH_TRUE);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "lift/lifted.h"
+#include "pyc/singleton_text.h"
 
 namespace depyf {
 namespace {
@@ -39,19 +40,11 @@ void constant(std::string& out, const Module& module, ConstId id, int depth = 0)
   const Const& c = module[id];
   switch (c.kind) {
     case ConstKind::None:
-      out += "None";
-      return;
     case ConstKind::True:
-      out += "True";
-      return;
     case ConstKind::False:
-      out += "False";
-      return;
     case ConstKind::Ellipsis:
-      out += "...";
-      return;
     case ConstKind::StopIteration:
-      out += "StopIteration";
+      out += singleton_text(c.kind);
       return;
     case ConstKind::Int:
       if (c.big)

@@ -5,6 +5,7 @@
 
 #include "ast/percent_format.h"
 #include "print/printer.h"
+#include "pyc/singleton_text.h"
 
 namespace depyf {
 
@@ -625,19 +626,11 @@ bool Printer::write_simple_constant(ConstId id, Prec min) {
   const bool parens = min > Prec::Factor && precedence(value) == Prec::Factor;  // a negative number
   switch (value.kind) {
     case ConstKind::None:
-      out_ += "None";
-      break;
     case ConstKind::True:
-      out_ += "True";
-      break;
     case ConstKind::False:
-      out_ += "False";
-      break;
     case ConstKind::Ellipsis:
-      out_ += "...";
-      break;
     case ConstKind::StopIteration:
-      out_ += "StopIteration";
+      out_ += singleton_text(value.kind);
       break;
     case ConstKind::Int:
       if (parens) out_ += '(';

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "print/literals.h"
+#include "pyc/singleton_text.h"
 
 namespace depyf {
 
@@ -69,19 +70,11 @@ class Writer {
     const Const& value = module_[id];
     switch (value.kind) {
       case ConstKind::None:
-        out_ += "None";
-        break;
       case ConstKind::True:
-        out_ += "True";
-        break;
       case ConstKind::False:
-        out_ += "False";
-        break;
       case ConstKind::Ellipsis:
-        out_ += "...";
-        break;
       case ConstKind::StopIteration:
-        out_ += "StopIteration";
+        out_ += singleton_text(value.kind);
         break;
       case ConstKind::Int:
         value.big ? append_big_integer(out_, value.text)
