@@ -572,105 +572,128 @@ def _guard_lines(guards: Iterable[Document]) -> str:
 _RANK_OF_STAGE = {stage: position for position, stage in enumerate(schema.STAGES)}
 
 
-def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[int]) -> Row:
-    """All that the page shows of one compile: JSON for the script, values for the template."""
-    entry, run = node.entry, node.run
-    known = len(pool.texts)
-    source, first_line, origin = _source_of(node, parents)
-    texts = []
+class _Texts:
+    """The texts of one compile, each as a tab of the page, in the order in which they are added."""
+
+    #: texts that the page holds however large they are
+    _ALWAYS = ("source", "code", "Captured_Graph")
+
+    def __init__(self, run: Document, pool: Pool, folder: str, budget: List[int]) -> None:
+        self.rows: List[Row] = []
+        self._run = run
+        self._pool = pool
+        self._folder = folder
+        self._budget = budget  # characters that the page can still take, of all compiles
 
     def add(
+        self,
         role: str,
         title: str,
         text: Optional[str],
+        kind: str = "python",
         path: Optional[str] = None,
         torch_path: Optional[str] = None,
-        kind: str = "python",
-        artifact: Optional[Document] = None,
-    ) -> None:
-        number = None
-        if text:
-            if budget[0] >= len(text) or role in ("source", "code", "Captured_Graph"):
-                budget[0] -= len(text)
-                number = pool.add(text)
-        link = _link(run, path, folder)
-        if number is not None or link:
-            row = {
-                "role": role,
-                "title": title,
-                "text": number,
-                "link": link,
-                "path": path,
-                "torch": torch_path,
-                "kind": kind,
-            }
-            if artifact and kind == "graph" and number is not None:
-                structure = artifact["structure"]
-                row["graph"] = pool.add_data(
-                    ("graph", number), lambda: graphs.graph(visible(text), structure)
-                )
-            if artifact and artifact.get("origins"):
-                row["origins"] = artifact["origins"]
-            texts.append(row)
+    ) -> Optional[Row]:
+        """Adds a text, or a link to its file where the page cannot take it.
 
-    heading = {"file": "Source", "lines": "Source (lines that torch names)"}.get(
-        origin, "Source (decompiled)"
-    )
-    add("source", heading, source, None, None, "python")
-    add("code", "What Python runs now", entry.get("source"), entry.get("path"), None, "python")
+        Returns:
+            Its row, None where there is neither text nor file.
+        """
+        number = None
+        if text and (self._budget[0] >= len(text) or role in self._ALWAYS):
+            self._budget[0] -= len(text)
+            number = self._pool.add(text)
+        link = _link(self._run, path, self._folder)
+        if number is None and not link:
+            return None
+        row = {
+            "role": role,
+            "title": title,
+            "text": number,
+            "link": link,
+            "path": path,
+            "torch": torch_path,
+            "kind": kind,
+        }
+        self.rows.append(row)
+        return row
+
+    def add_artifact(self, artifact: Document) -> None:
+        """Adds what torch made in one stage."""
+        kind = {"graph": "graph", "kernel": "kernel", "json": "json"}.get(
+            str(artifact.get("kind")), "text"
+        )
+        path, text = artifact.get("path"), artifact.get("text")
+        if kind == "text" and path and path.endswith(".py"):
+            kind = "python"
+        role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
+        row = self.add(role, _title_of(artifact), text, kind, path, artifact.get("torch_path"))
+        if row is None:
+            return
+        number = row["text"]
+        if kind == "graph" and number is not None:
+            structure = artifact["structure"]
+            row["graph"] = self._pool.add_data(
+                ("graph", number), lambda: graphs.graph(visible(text), structure)
+            )
+        if artifact.get("origins"):
+            row["origins"] = artifact["origins"]
+
+
+_SOURCE_TITLES = {"file": "Source", "lines": "Source (lines that torch names)"}
+
+
+def _texts_of(
+    node: Node, source: str, origin: str, pool: Pool, folder: str, budget: List[int]
+) -> List[Row]:
+    """The texts of one compile, in the order in which the page shows them.
+
+    Args:
+        source, origin: of its function, as `_source_of` says.
+        pool, folder, budget: as for `_view`.
+    """
+    entry = node.entry
+    texts = _Texts(node.run, pool, folder, budget)
+    texts.add("source", _SOURCE_TITLES.get(origin, "Source (decompiled)"), source)
+    texts.add("code", "What Python runs now", entry.get("source"), path=entry.get("path"))
     artifacts = sorted(
         entry.get("artifacts") or (),
         key=lambda one: (_RANK_OF_STAGE.get(one["stage"], 99), one["stage"], one.get("index") or 0),
     )
     for artifact in artifacts:
-        kind = {"graph": "graph", "kernel": "kernel", "json": "json"}.get(
-            artifact.get("kind"), "text"
-        )
-        path = artifact.get("path")
-        if kind == "text" and path and path.endswith(".py"):
-            kind = "python"
-        role = artifact["stage"] + (".%d" % artifact["index"] if artifact.get("index") else "")
-        add(
-            role,
-            _title_of(artifact),
-            artifact.get("text"),
-            path,
-            artifact.get("torch_path"),
-            kind,
-            artifact,
-        )
+        texts.add_artifact(artifact)
     own = (node.function or {}).get("source")
     if own and own != source:
-        add("resume", "Resume function (decompiled)", own)
-    add("before", "Bytecode before", entry.get("original_bytecode"), None, None, "bytecode")
-    add("after", "Bytecode after", entry.get("transformed_bytecode"), None, None, "bytecode")
-    guards = entry.get("guards") or ()
-    guard_text = pool.add(_guard_lines(guards)) if guards else None
-    full = _link(run, (node.function or {}).get("path"), folder)
-    verdict = (
-        _VERDICTS.get(str(entry.get("verdict")), _VERDICTS["refused"])
-        if entry.get("name")
-        else None
-    )
-    shown_from = first_line if origin in ("file", "lines") else 0
-    data = {
+        texts.add("resume", "Resume function (decompiled)", own)
+    texts.add("before", "Bytecode before", entry.get("original_bytecode"), "bytecode")
+    texts.add("after", "Bytecode after", entry.get("transformed_bytecode"), "bytecode")
+    return texts.rows
+
+
+def _script_data(node: Node, texts: List[Row], guards: Optional[int], first_line: int) -> Row:
+    """What the page's script knows of one compile (`View` in web/src/types.ts).
+
+    Args:
+        texts: its rows; guards: the number of the text of its guards.
+        first_line: of the source in its file, 0 where it was not read from there.
+    """
+    entry = node.entry
+    callers = sorted(node.callers, key=lambda one: one is not node.parent)[:_LINKS]
+    return {
         "key": node.key,
         "id": entry.get("compile_id"),
-        "rank": run.get("rank"),
+        "rank": node.run.get("rank"),
         "name": node.title,
         "file": node.place[0],
         "line": node.place[1],
         "resumes": node.resumes_at,
-        "first": shown_from,
+        "first": first_line,
         "number": node.number,
         "of": node.of,
         "siblings": [one.key for one in node.siblings],
         "failed": _failed(node),
         "graph": entry.get("graph_name"),
-        "callers": [
-            one.key for one in sorted(node.callers, key=lambda one: one is not node.parent)[:_LINKS]
-        ]
-        + ([node.outer.key] if node.outer else []),
+        "callers": [one.key for one in callers] + ([node.outer.key] if node.outer else []),
         "calls": [
             [(one.function or {}).get("global_name"), one.key] for one in node.children[:_LINKS]
         ],
@@ -680,8 +703,8 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
             for one in node.breaks
         ],
         "texts": texts,
-        "guards": guard_text,
-        "guard_count": len(guards),
+        "guards": guards,
+        "guard_count": len(entry.get("guards") or ()),
         "lines": [[row[0], row[1]] for row in entry.get("line_map") or () if len(row) >= 2],
         "events": _events(entry),
         "phases": [
@@ -690,18 +713,32 @@ def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[in
             if name in node.phases
         ],
     }
+
+
+def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[int]) -> Row:
+    """All that the page shows of one compile: JSON for the script, values for the template."""
+    entry = node.entry
+    known = len(pool.texts)
+    source, first_line, origin = _source_of(node, parents)
+    texts = _texts_of(node, source, origin, pool, folder, budget)
+    guards = entry.get("guards") or ()
+    guard_text = pool.add(_guard_lines(guards)) if guards else None
+    path = (node.function or {}).get("path")
+    full = _link(node.run, path, folder)
+    verdict = _VERDICTS.get(str(entry.get("verdict")), _VERDICTS["refused"])
+    shown_from = first_line if origin in ("file", "lines") else 0
     return {
         "node": node,
         "entry": entry,
-        "data": data,
-        "verdict": verdict,
+        "data": _script_data(node, texts, guard_text, shown_from),
+        "verdict": verdict if entry.get("name") else None,
         "texts": texts,
         "guards": guard_text,
         "guard_count": len(guards),
         "source_lines": (shown_from, shown_from + len(source.splitlines()) if shown_from else 0),
         "own": "%d %d" % (known, len(pool.texts)),
         "full": full,
-        "full_name": (node.function or {}).get("path"),
+        "full_name": path,
         "missing": _missing(entry),
         "stack": [
             re.sub(r": *$", "", frame)
