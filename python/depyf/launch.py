@@ -294,6 +294,148 @@ class _Output:
             stream.write(text + "\n")
 
 
+def _program(options: Any) -> Tuple[Program, List[str]]:
+    """The program of a command line, and its `sys.argv`."""
+    if options.module is not None:
+        program = _module(options.module[0])
+        return program, [program[1]["__file__"]] + options.module[1:]
+    return _script(options.program[0]), list(options.program)
+
+
+def _require_torch() -> None:
+    from depyf.torch import compat
+
+    try:
+        if importlib.util.find_spec("torch") is None:
+            compat.require_torch()
+    except ImportError as error:
+        raise LaunchError(str(error))
+
+
+def _dump_folder(options: Any, program: str, stream: TextIO) -> Optional[str]:
+    """Where the dump is written; None for a run of which only text is wanted."""
+    folder: Optional[str] = options.dump
+    only_text = options.breaks or options.recompiles or options.guards is not None or options.json
+    if folder is None and not (only_text or options.advise):
+        folder = _own_folder("depyf_dump", program, options.force, stream)
+    elif folder is not None and not options.force:
+        other = _dumped_program(folder)
+        if other and not _same_program(other, program):
+            raise LaunchError(
+                "--dump %s holds the dump of %s; --force writes over it; nothing was run"
+                % (folder, shown(other))
+            )
+    refused = _cannot_write(folder) if folder is not None else ""
+    if refused:
+        raise LaunchError("--dump %s: %s; nothing was run" % (folder, refused))
+    return folder
+
+
+class _Recording:
+    """What looks at the program while it runs, and what is said of it at the end."""
+
+    def __init__(self, options: Any, folder: Optional[str], program: str, stream: TextIO) -> None:
+        from depyf.torch.capture import capture, prepare_debug
+
+        self._options = options
+        self._program = program
+        self._stream = stream
+        self._process = os.getpid()
+        self._block: Any  # one of the two context managers
+        if folder is not None:
+            self._block = prepare_debug(os.path.abspath(folder), caches=options.caches)
+        else:
+            self._block = capture(caches=options.caches)
+        self._workers: Any = None  # the folder of their dumps, where there is no other
+        self.follower: Any = None
+        if options.follow:
+            self._follow(folder)
+        self._output = _Output() if options.json else None
+        self._finder: Any = None
+        if options.find_nonfinite:
+            from depyf.torch.numbers import watch_nonfinite
+
+            self._finder = watch_nonfinite(stream)
+        self.progress, self.opened = _Progress(stream), contextlib.ExitStack()
+
+    def _follow(self, folder: Optional[str]) -> None:
+        import tempfile
+
+        from depyf.follow import Follower
+
+        if folder is None:
+            self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
+            folder = self._workers.name
+        self.follower = Follower(folder, self._options.caches)
+
+    def begin(self) -> None:
+        """Opens all that needs torch, which the program has now."""
+        if os.getpid() != self._process:  # the program forked before it imported torch
+            if self.follower is not None:
+                self.follower.open_block()
+            return
+        self.progress.imported()
+        try:
+            self._open()
+        except Exception as error:  # the program goes on
+            self._stream.write(
+                "depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error)
+            )
+        if self._options.backend:
+            from depyf.torch import compat
+
+            try:
+                self.opened.enter_context(compat.forced_backend(self._options.backend))
+            except RuntimeError as error:  # the program goes on, with its own backend
+                self._stream.write("depyf run: --backend does nothing: %s\n" % error)
+
+    def _open(self) -> None:
+        run = self.progress.run = self.opened.enter_context(self._block)
+        run.program = self._program
+        if self._finder is not None:
+            self.opened.enter_context(self._finder)
+        if self._options.profile:
+            from depyf.torch.profile import watch
+
+            self.progress.profile = self.opened.enter_context(watch(run))
+
+    def ensure_begun(self) -> None:
+        """The same for a program that has ended and never imported torch."""
+        if self.progress.run is None and os.getpid() == self._process:
+            self.begin()
+
+    def end(self) -> List[str]:
+        """Says what was recorded, and returns which budgets were exceeded, in words."""
+        exceeded: List[str] = []
+        if os.getpid() != self._process:
+            return exceeded  # a child of the program's fork that comes by here says nothing
+        if self.progress.run is not None:
+            exceeded = self._tell(self.progress.run)
+        if self._workers is not None:
+            self._workers.cleanup()
+        return exceeded
+
+    def _tell(self, run: "Run") -> List[str]:
+        try:
+            sys.stdout.flush()
+        except Exception:
+            pass
+        found: List[Dict[str, Any]] = []
+        if self.follower is not None:
+            from depyf import follow
+
+            found = follow.documents(self.follower.folder)
+        exceeded = _over_budget(run, self._options, found)
+        _finish(run, self._options, found, self._finder, self._output, self._stream, exceeded)
+        profile = self.progress.profile
+        if profile is not None and profile.found is not None:
+            self._stream.write("%s\n" % profile.found)
+        told = ["depyf run: " + text for text in exceeded]
+        told += filter(None, [summary.numbers_explained("\n".join(told))])
+        self._stream.write("".join(text + "\n" for text in told))
+        return exceeded
+
+
 def run(options: Any) -> int:
     """Runs a program as `depyf run` was told.
 
@@ -305,130 +447,36 @@ def run(options: Any) -> int:
     """
     err: Any = StandardError(sys.stderr)
     try:
-        if options.module is not None:
-            code, attributes, first_path = _module(options.module[0])
-            arguments = [attributes["__file__"]] + options.module[1:]
-        else:
-            code, attributes, first_path = _script(options.program[0])
-            arguments = list(options.program)
+        (code, attributes, first_path), arguments = _program(options)
+        _require_torch()
+        folder = _dump_folder(options, arguments[0], err)
     except LaunchError as error:
         err.write("depyf run: %s\n" % error)
         return 2
     except SyntaxError as error:
         _install_hook(error)
         raise
-    from depyf.torch import compat
-    from depyf.torch.capture import capture, prepare_debug
-
-    try:
-        if importlib.util.find_spec("torch") is None:
-            compat.require_torch()
-    except ImportError as error:
-        err.write("depyf run: %s\n" % error)
-        return 2
-    only_text = options.breaks or options.recompiles or options.guards is not None or options.json
-    only_text = only_text or options.advise
-    folder = options.dump
-    if folder is None and not only_text:
-        folder = _own_folder("depyf_dump", arguments[0], options.force, err)
-    elif folder is not None and not options.force:
-        other = _dumped_program(folder)
-        if other and not _same_program(other, arguments[0]):
-            err.write(
-                "depyf run: --dump %s holds the dump of %s; --force writes over it; "
-                "nothing was run\n" % (folder, shown(other))
-            )
-            return 2
-    block: Any  # one of the two context managers
-    if folder is not None:
-        refused = _cannot_write(folder)
-        if refused:
-            err.write("depyf run: --dump %s: %s; nothing was run\n" % (folder, refused))
-            return 2
-        block = prepare_debug(os.path.abspath(folder), caches=options.caches)
-    else:
-        block = capture(caches=options.caches)
-    follower, workers = None, None
-    if options.follow:
-        import tempfile
-
-        from depyf.follow import Follower
-
-        if folder is None:
-            workers = tempfile.TemporaryDirectory(prefix="depyf-")
-        follower = Follower(folder if workers is None else workers.name, options.caches)
-    output = _Output() if options.json else None
-    finder = None
-    if options.find_nonfinite:
-        from depyf.torch.numbers import watch_nonfinite
-
-        finder = watch_nonfinite(err)
+    recording = _Recording(options, folder, arguments[0], err)
     _install_hook()
-    process = os.getpid()
-    progress, opened = _Progress(err), contextlib.ExitStack()
-
-    def begin() -> None:
-        if os.getpid() != process:  # the program forked before it imported torch
-            if follower is not None:
-                follower.open_block()
-            return
-        progress.imported()
-        try:
-            progress.run = opened.enter_context(block)
-            progress.run.program = arguments[0]
-            if finder is not None:
-                opened.enter_context(finder)
-            if options.profile:
-                from depyf.torch.profile import watch
-
-                progress.profile = opened.enter_context(watch(progress.run))
-        except Exception as error:  # the program goes on
-            err.write("depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error))
-        if options.backend:
-            try:
-                opened.enter_context(compat.forced_backend(options.backend))
-            except RuntimeError as error:  # the program goes on, with its own backend
-                err.write("depyf run: --backend does nothing: %s\n" % error)
-
     exceeded: List[str] = []
     try:
-        with opened, progress, follower or contextlib.nullcontext():
+        with recording.opened, recording.progress, recording.follower or contextlib.nullcontext():
             # the program imports torch when it wants to: what it does before, such as setting
             # variables that torch reads, counts
             waiting = None
             if "torch" in sys.modules:
-                begin()
+                recording.begin()
             else:
-                waiting = WhenImported("torch", begin)
-                progress.imports = True
+                waiting = WhenImported("torch", recording.begin)
+                recording.progress.imports = True
             try:
                 _run_as_main(code, attributes, first_path, arguments)
             finally:
                 if waiting is not None:
                     waiting.remove()
-                if progress.run is None and os.getpid() == process:
-                    begin()
+                recording.ensure_begun()
     finally:
-        # a child of the program's fork that comes by here says nothing
-        if progress.run is not None and os.getpid() == process:
-            try:
-                sys.stdout.flush()
-            except Exception:
-                pass
-            found = []
-            if follower is not None:
-                from depyf import follow
-
-                found = follow.documents(follower.folder)
-            exceeded = _over_budget(progress.run, options, found)
-            _finish(progress.run, options, found, finder, output, err, exceeded)
-            if progress.profile is not None and progress.profile.found is not None:
-                err.write("%s\n" % progress.profile.found)
-            told = ["depyf run: " + text for text in exceeded]
-            told += filter(None, [summary.numbers_explained("\n".join(told))])
-            err.write("".join(text + "\n" for text in told))
-        if workers is not None and os.getpid() == process:
-            workers.cleanup()
+        exceeded = recording.end()
         if exceeded:
             _leave_with(sys.exc_info()[1])
     return OVER_BUDGET if exceeded else 0
