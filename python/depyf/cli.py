@@ -51,8 +51,11 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
 
     parser = Parser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
+    return parser, {"run": _add_run(verbs), "report": _add_report(verbs), "diff": _add_diff(verbs)}
 
-    run = verbs.add_parser(
+
+def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
+    run: "argparse.ArgumentParser" = verbs.add_parser(
         "run",
         allow_abbrev=False,
         help="run a program and look at what torch.compile makes of it",
@@ -64,6 +67,14 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
         "DIR/rank_N. A program that a signal ends (SIGTERM, SIGKILL) leaves its dump without page "
         "and summary: `depyf report DIR` makes both",
     )
+    _add_outputs(run)
+    _add_questions(run)
+    _add_budgets(run)
+    _add_program(run)
+    return run
+
+
+def _add_outputs(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--dump",
         metavar="DIR",
@@ -91,6 +102,9 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
         action="store_false",
         help="do not look at workers that the program starts by multiprocessing or subprocess",
     )
+
+
+def _add_questions(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--advise",
         action="store_true",
@@ -110,6 +124,9 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
         help="run captured graphs operation by operation and name the first that made NaN or "
         "infinity",
     )
+
+
+def _add_budgets(run: "argparse.ArgumentParser") -> None:
     for name, what in (
         ("breaks", "graph breaks"),
         ("recompiles", "recompiles"),
@@ -121,6 +138,11 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
             metavar="N",
             help="exit code 3 if there are more than N %s" % what,
         )
+
+
+def _add_program(run: "argparse.ArgumentParser") -> None:
+    import argparse
+
     run.add_argument(
         "--backend",
         metavar="NAME",
@@ -132,7 +154,9 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     )
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="SCRIPT", help=argparse.SUPPRESS)
 
-    report = verbs.add_parser(
+
+def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
+    report: "argparse.ArgumentParser" = verbs.add_parser(
         "report",
         allow_abbrev=False,
         help="build the page of a dump again",
@@ -146,8 +170,11 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     report.add_argument("--open", action="store_true", help="open the page in a browser")
     report.add_argument("--text", action="store_true", help="print the summary only; write no page")
     report.add_argument("dumps", nargs="+", metavar="DUMP")
+    return report
 
-    diff = verbs.add_parser(
+
+def _add_diff(verbs: "Any") -> "argparse.ArgumentParser":
+    diff: "argparse.ArgumentParser" = verbs.add_parser(
         "diff",
         allow_abbrev=False,
         help="compare two dumps",
@@ -168,7 +195,7 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
     )
     diff.add_argument("a", metavar="DUMP_A")
     diff.add_argument("b", metavar="DUMP_B")
-    return parser, {"run": run, "report": report, "diff": diff}
+    return diff
 
 
 def main(argv: "Optional[List[str]]" = None) -> int:
