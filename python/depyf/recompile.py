@@ -151,12 +151,9 @@ def recompile(
     if path is not None:
         path = filename = os.path.abspath(path)
 
-    own_locals = tuple(own_locals)
     if scope is not None:
         dynamo = dynamo and _holds_installed(scope, original_code)
-        if _names_observer(scope, original_code):
-            own_locals += original_code.co_varnames
-    program_locals = own_locals
+    program_locals = own_locals = _program_locals(original_code, own_locals, scope)
     if dynamo:
         # Without them, what they keep alive in torch's code would die earlier.
         own_locals += tuple(_core.kept_temporaries(original_code))
@@ -168,23 +165,15 @@ def recompile(
         wanted: Dict[str, Any] = {}
         if dynamo and not faithful:
             wanted = {"readable": readable, "program_locals": program_locals}
-        decompiled = _core.decompile(
+        decompiled = _decompiled(
             original_code,
-            indentation,
-            temp_prefix,
-            function_name,
             faithful,
-            not faithful,
-            callee_parameters or {},
-            0,
             dynamo,
-            True,
-            (),
             names,
-            # Which NaNs are one object counts: `nan in l`, `d[nan]`.
-            nan_literals=False,
-            # Names of torch's are believed where they make the source readable, which is proven.
-            ordinary=faithful and not dynamo,
+            indentation=indentation,
+            temp_prefix=temp_prefix,
+            name=function_name,
+            callee_parameters=callee_parameters or {},
             own_locals=own_locals,
             callee_results=callee_results or {},
             **wanted,
@@ -214,6 +203,39 @@ def recompile(
         os.makedirs(os.path.dirname(path), exist_ok=True)
         write_atomically(path, result.source)
     return result
+
+
+def _decompiled(
+    code: types.CodeType, faithful: bool, dynamo: bool, names: Dict[str, str], **options: Any
+) -> Any:
+    """The text of `code` with its line map, constants and diagnostics.
+
+    Args:
+        faithful: keep temporaries and frozensets.
+        dynamo: torch wrote the code.
+        names: takes the names that no source can hold.
+        options: the others of `_core.decompile`.
+    """
+    return _core.decompile(
+        code,
+        keep_temporaries=faithful,
+        set_literals=not faithful,
+        dynamo=dynamo,
+        renamed=names,
+        # Which NaNs are one object counts: `nan in l`, `d[nan]`.
+        nan_literals=False,
+        # Names of torch's are believed where they make the source readable, which is proven.
+        ordinary=faithful and not dynamo,
+        **options,
+    )
+
+
+def _program_locals(
+    code: types.CodeType, named: Iterable[str], scope: Optional[Mapping[str, Any]]
+) -> Tuple[str, ...]:
+    """Locals that are the program's own: those `named`, and all where it can look at its locals."""
+    observed = scope is not None and _names_observer(scope, code)
+    return tuple(named) + (code.co_varnames if observed else ())
 
 
 def _holds_installed(scope: Mapping[str, Any], code: types.CodeType) -> bool:
@@ -266,25 +288,16 @@ def _attempt(
         if dynamo:
             source, line_map = without_nonlocals(source, line_map)
         source, added_lines = as_module(source, frees, filename, flags, indentation)
-        if added_lines:
-            line_map = _shifted(line_map, added_lines)
-        head = wrapped(shown(about)) if about else ""
-        head += table_of_globals(globals_of_torch)
-        if dynamo and frees and not added_lines:
-            head += wrapped("free variables of the function: %s" % ", ".join(frees))
-        elif dynamo and frees:
-            text = "free variables of the function: %s. It sets some, so %s stands around it."
-            head += wrapped(text % (", ".join(frees), FACTORY))
-        source = head + source
-        line_map = _shifted(line_map, head.count("\n"))
+        line_map = _shifted(line_map, added_lines)
+        head = _head(about, globals_of_torch, frees if dynamo else (), bool(added_lines))
+        source, line_map = _below(head, source, line_map)
         arguments = (source, original, cells, frees, filename, flags, function_name, names)
         try:
             candidate = compile_function(*arguments)
         except Loud:
             if dynamo:
                 raise  # in the user's program, where nobody asked for a warning
-            with_warnings = True
-            candidate = compile_function(*arguments, with_warnings=with_warnings)
+            candidate = compile_function(*arguments, with_warnings=True)
         torchs = {given: real for given, real, _ in readable}
         candidate = with_variables(candidate, torchs, globals_of_torch)
         candidate = _fit(candidate, reference, constants)
@@ -310,12 +323,7 @@ def _attempt(
     except CannotEdit as error:
         detail = "the compiled code cannot be fitted to the original: %s" % error
     if code is None:
-        header = "# NOT PROVEN to do what the bytecode does (%s): %s\n" % (
-            verdict,
-            shown(" ".join(detail.split())),
-        )
-        source = header + source
-        line_map = _shifted(line_map, 1)
+        source, line_map = _below(_not_proven(verdict, detail), source, line_map)
     return Recompiled(
         code,
         source
@@ -334,6 +342,39 @@ def _attempt(
         names,
         globals_of_torch,
     )
+
+
+def _head(
+    about: str, globals_of_torch: Dict[str, str], frees: Sequence[str], in_factory: bool
+) -> str:
+    """Comment lines above a function.
+
+    Args:
+        about: what stands in the first line, "" for nothing.
+        globals_of_torch: name in the source -> the name that torch gave it.
+        frees: free variables to be named.
+        in_factory: the function stands in one that has them.
+    """
+    head = wrapped(shown(about)) if about else ""
+    head += table_of_globals(globals_of_torch)
+    if frees:
+        said = "free variables of the function: %s" % ", ".join(frees)
+        if in_factory:
+            said += ". It sets some, so %s stands around it." % FACTORY
+        head += wrapped(said)
+    return head
+
+
+def _not_proven(verdict: str, detail: str) -> str:
+    return "# NOT PROVEN to do what the bytecode does (%s): %s\n" % (
+        verdict,
+        shown(" ".join(detail.split())),
+    )
+
+
+def _below(head: str, source: str, line_map: LineMap) -> Tuple[str, LineMap]:
+    """A source and its line map, with the lines of `head` above it."""
+    return head + source, _shifted(line_map, head.count("\n"))
 
 
 def _with_lifetimes(

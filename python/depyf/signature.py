@@ -107,11 +107,24 @@ def _annotations(
         return {}
     result = {}
     for name, value in found.items():
-        text = namer.text(value)
-        if as_text and type(value) is str:
-            text = value if _is_expression(value) else None
-        result[name] = (text, value)
+        result[name] = (_spelling(value, as_text, namer.text(value), None), value)
     return result
+
+
+def _spelling(
+    value: object, as_text: bool, text: Optional[str], otherwise: Optional[str]
+) -> Optional[str]:
+    """How an annotation is written.
+
+    Args:
+        value: the annotation.
+        as_text: annotations of the module are texts.
+        text: what stands for the value.
+        otherwise: what stands for a text that is no expression.
+    """
+    if not as_text or type(value) is not str:
+        return text
+    return value if _is_expression(value) else otherwise
 
 
 def _is_expression(text: str) -> bool:
@@ -137,8 +150,8 @@ def _returned_dict(code: types.CodeType, as_text: bool) -> Dict[str, Any]:
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Dict):
             for key, value in zip(node.value.keys, node.value.values):
                 text = ast.unparse(value)
-                if as_text and isinstance(value, ast.Constant) and type(value.value) is str:
-                    text = value.value if _is_expression(value.value) else text
+                constant = value.value if isinstance(value, ast.Constant) else None
+                text = _spelling(constant, as_text, text, text) or text
                 if isinstance(key, ast.Constant) and len(text) <= _MAX_LENGTH:
                     shown[key.value] = (text, None)
     return shown

@@ -698,6 +698,71 @@ def _transformed(entry: Entry, signature: _Signature, token: str, names: _Names)
     return "\n".join(lines) + "\n"
 
 
+def _guard_name(entry: Entry, key: str) -> str:
+    return "__guard_%d_for_%s" % (entry.index, key)
+
+
+def _dispatcher(
+    function: Function, signature: _Signature, entries: List[Entry], original_name: str
+) -> List[str]:
+    """The rows of a function that tries the compiled entries in order, and then runs the original.
+
+    Args:
+        signature: its own.
+        entries: in the order in which torch tries them.
+        original_name: the name of the original function in the file.
+    """
+    key = _key(function)
+    text_of_guards = "\n".join(
+        guard.expression or guard.text for entry in entries for guard in entry.guards
+    )
+    frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
+    width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
+    rows = _call_on_rows("def " + _shown_name(function), signature.header, ":", width)
+    rows += _docstring_rows(_purpose(function, len(entries)))
+    kept = signature.frame_locals(text_of_guards)
+    rows += _call_on_rows("    %s = " % frame_name, kept, "", width, "{}")
+    gone = function.given_up
+    if gone:
+        said = _comment(words.from_then_on(gone, len(entries)))
+        rows += ["    # " + line for line in legend.rows(said, width - 6)]
+    for entry in entries:
+        if gone and gone["why"] != "recompile limit":
+            said = "%s: compile %s, not tried any more"
+            said %= entry.name, _comment(entry.compile_id)
+            rows += ["    # " + line for line in legend.rows(said, width - 6)]
+            continue
+        if entry.invalidated:
+            rows.append(
+                "    # compile %s: torch has invalidated this entry and does not try it"
+                % _comment(entry.compile_id)
+            )
+            continue
+        graph = "graph %s" % entry.graph_name if entry.graph_name else "no graph"
+        told = _comment(entry.compile_id), graph
+        holds = "%s(%s)" % (_guard_name(entry, key), frame_name)
+        rows.append("    if %s:  # compile %s, %s" % ((holds,) + told))
+        rows += _call_on_rows("        return " + entry.name, signature.call, "", width)
+    said = "  # " + ("plain Python" if gone else "torch would compile again here")
+    return rows + _call_on_rows("    return " + original_name, signature.call, said, width)
+
+
+def _in_factory(function: Function, signature: _Signature, parts: List[str]) -> str:
+    """Functions with free variables, inside one that has these as parameters."""
+    factory = "__closure_of_%s" % _key(function)
+    shown = _shown_name(function)
+    body = "\n\n".join(
+        textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts
+    )
+    share = "%s with its free variables; the functions in here share them."
+    head = _call_on_rows("def " + factory, signature.free, ":", _WIDTH)
+    text = "\n".join(head + _docstring_rows(share % _comment(function.name))) + "\n\n"
+    text += body + "\n    return %s\n" % shown
+    if function.is_resume and function._installed_as == "factory":
+        text += "\n\ndef %s(cells):\n    return __with_cells(%s, cells)\n" % (shown, factory)
+    return text
+
+
 def _section(
     function: Function,
     known: FrozenSet[str],
@@ -708,66 +773,24 @@ def _section(
 ) -> str:
     signature = _Signature(function)
     key = _key(function)
-    shown = _shown_name(function)
     entries: List[Entry] = function._order or list(function.entries)
-    original_name = "__original_code_for_%s" % key
-    if key.startswith("__"):
-        original_name = "__original_code_for%s" % key
-    guard_names = {id(entry): "__guard_%d_for_%s" % (entry.index, key) for entry in entries}
-    text_of_guards = "\n".join(
-        guard.expression or guard.text for entry in entries for guard in entry.guards
-    )
-    frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
-
-    width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
-    dispatcher = _call_on_rows("def " + shown, signature.header, ":", width)
-    dispatcher += _docstring_rows(_purpose(function, len(entries)))
-    kept = signature.frame_locals(text_of_guards)
-    dispatcher += _call_on_rows("    %s = " % frame_name, kept, "", width, "{}")
-    gone = function.given_up
-    if gone:
-        dispatcher += [
-            "    # " + line
-            for line in legend.rows(_comment(words.from_then_on(gone, len(entries))), width - 6)
-        ]
-    for entry in entries:
-        if gone and gone["why"] != "recompile limit":
-            said = "%s: compile %s, not tried any more"
-            said %= entry.name, _comment(entry.compile_id)
-            dispatcher += ["    # " + line for line in legend.rows(said, width - 6)]
-            continue
-        if entry.invalidated:
-            dispatcher.append(
-                "    # compile %s: torch has invalidated this entry and does not try it"
-                % _comment(entry.compile_id)
-            )
-            continue
-        graph = "graph %s" % entry.graph_name if entry.graph_name else "no graph"
-        dispatcher.append(
-            "    if %s(%s):  # compile %s, %s"
-            % (guard_names[id(entry)], frame_name, _comment(entry.compile_id), graph)
-        )
-        dispatcher += _call_on_rows("        return " + entry.name, signature.call, "", width)
-    said = "  # " + ("plain Python" if gone else "torch would compile again here")
-    dispatcher += _call_on_rows("    return " + original_name, signature.call, said, width)
-
-    guard_parts = []
-    parts = ["\n".join(dispatcher) + "\n"]
+    original_name = "__original_code_for%s%s" % ("" if key.startswith("__") else "_", key)
+    guards: List[str] = []
+    parts: List[str] = []
     for entry in entries:
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
-        guard = _guard_function(guard_names[id(entry)], entry, known, token, names.states)
+        guard = _guard_function(_guard_name(entry, key), entry, known, token, names.states)
         told = ["compiled again because: " + one for one in reasons.get(id(entry), ())]
         told += [
             "graph break at %s: %s" % (one.location or "?", one.reason) for one in entry.breaks
         ]
         why = "".join(legend.wrapped(_comment(one)) for one in told)
-        transformed = why + _transformed(entry, signature, token, names)
-        if signature.free:
-            guard_parts.append(guard)
-            parts.append(transformed)
-        else:
-            parts += [guard, transformed]
+        # guards ask for nothing that a factory holds
+        (guards if signature.free else parts).append(guard)
+        parts.append(why + _transformed(entry, signature, token, names))
+    dispatcher = _dispatcher(function, signature, entries, original_name)
+    parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
     title = "# ---- %s " % _comment(_told(function))
@@ -775,19 +798,9 @@ def _section(
     where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
     if called_as:
         where += legend.wrapped("called as " + ", ".join(called_as))
-    if not signature.free:
-        return title + where + "\n\n" + "\n\n".join(parts)
-    factory = "__closure_of_%s" % key
-    body = "\n\n".join(
-        textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts
-    )
-    share = "%s with its free variables; the functions in here share them."
-    head = _call_on_rows("def " + factory, signature.free, ":", _WIDTH)
-    text = "\n".join(head + _docstring_rows(share % _comment(function.name))) + "\n\n"
-    text += body + "\n    return %s\n" % shown
-    if function.is_resume and function._installed_as == "factory":
-        text += "\n\ndef %s(cells):\n    return __with_cells(%s, cells)\n" % (shown, factory)
-    return title + where + "\n\n" + text + "".join("\n\n" + guard for guard in guard_parts)
+    if signature.free:
+        parts = [_in_factory(function, signature, parts)] + guards
+    return title + where + "\n\n" + "\n\n".join(parts)
 
 
 def _first_rows(function: Function) -> List[str]:

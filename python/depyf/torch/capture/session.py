@@ -495,48 +495,12 @@ class Session(Records):
     def _decompile(
         self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
     ) -> Optional[types.CodeType]:
-        recompiled = shared.get("recompiled")
         owner = "recompiled" not in shared
         if owner:
             shared["recompiled"] = None
-            template = self.writer.template() if self.writer is not None else None
-            about = self._functions[id(code)].title_of(entry)
-            try:
-                names = compat.resume_parameters(new_code, shared.get("scope"))
-                outputs = compat.graph_outputs(new_code, shared.get("scope"))
-                if entry.global_name and not outputs.get(entry.global_name):
-                    outputs[entry.global_name] = _outputs_of(entry)
-                notes = shared["notes"] = self._notes(
-                    entry, self._functions[id(code)], {}, ended=False
-                )
-                recompile = functools.partial(
-                    depyf.recompile.recompile,
-                    new_code,
-                    name=entry.name,
-                    callee_parameters=names,
-                    callee_results=outputs,
-                    dynamo=True,
-                    scope=shared.get("scope"),
-                    own_locals=code.co_varnames,
-                    about=about,
-                    notes=notes,
-                )
-                try:
-                    recompiled = recompile(filename_template=template)
-                except OSError as error:
-                    if template is None:
-                        raise
-                    self.problem(
-                        "writing the dump", "%s.py was not written: %s" % (entry.name, error)
-                    )
-                    recompiled = recompile()
-            except Exception as error:
-                entry.verdict, entry.detail = "refused", "%s: %s" % (type(error).__name__, error)
-                self.problem("decompiling %s" % entry.name, entry.detail)
-                shared["refused"] = entry.detail
-                return None
-            shared["recompiled"] = recompiled
-        elif recompiled is None:
+            shared["recompiled"] = self._recompile(entry, code, new_code, shared)
+        recompiled = shared["recompiled"]
+        if recompiled is None:
             entry.verdict, entry.detail = "refused", shared.get("refused", "")
             return None
         entry.source = recompiled.source or ""
@@ -557,11 +521,59 @@ class Session(Records):
                     entry.detail,
                 )
             return None
-        if owner and self.writer is not None and recompiled.path:
-            entry.code_path = recompiled.path
-        replacement = recompiled.code
         # without a file there is nothing to step through, so torch may as well run its own
-        if replacement is None or not owner or self.writer is None or not recompiled.path:
+        if not owner or self.writer is None or not recompiled.path:
+            return None
+        entry.code_path = recompiled.path
+        return self._replacement(entry, code, new_code, recompiled)
+
+    def _recompile(
+        self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
+    ) -> Optional[depyf.recompile.Recompiled]:
+        """What torch's `new_code` becomes; None, with the reason in `shared`, where that fails."""
+        template = self.writer.template() if self.writer is not None else None
+        function = self._functions[id(code)]
+        about = function.title_of(entry)
+        try:
+            names = compat.resume_parameters(new_code, shared.get("scope"))
+            outputs = compat.graph_outputs(new_code, shared.get("scope"))
+            if entry.global_name and not outputs.get(entry.global_name):
+                outputs[entry.global_name] = _outputs_of(entry)
+            notes = shared["notes"] = self._notes(entry, function, {}, ended=False)
+            recompile = functools.partial(
+                depyf.recompile.recompile,
+                new_code,
+                name=entry.name,
+                callee_parameters=names,
+                callee_results=outputs,
+                dynamo=True,
+                scope=shared.get("scope"),
+                own_locals=code.co_varnames,
+                about=about,
+                notes=notes,
+            )
+            try:
+                return recompile(filename_template=template)
+            except OSError as error:
+                if template is None:
+                    raise
+                self.problem("writing the dump", "%s.py was not written: %s" % (entry.name, error))
+                return recompile()
+        except Exception as error:
+            shared["refused"] = "%s: %s" % (type(error).__name__, error)
+            self.problem("decompiling %s" % entry.name, shared["refused"])
+            return None
+
+    def _replacement(
+        self,
+        entry: Entry,
+        code: types.CodeType,
+        new_code: types.CodeType,
+        recompiled: depyf.recompile.Recompiled,
+    ) -> Optional[types.CodeType]:
+        """The code that runs in place of torch's `new_code`; None where torch cannot take it."""
+        replacement: Optional[types.CodeType] = recompiled.code
+        if replacement is None:
             return None
         if compat.replaces_serialised_code():
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
