@@ -282,7 +282,7 @@ class _Output:
                     os.dup2(nowhere, 1)
                     os.close(nowhere)
         except (OSError, ValueError, AttributeError):
-            pass  # no file stands behind it: both are written to it, one after the other
+            pass  # it is no file: the program and depyf write to it, one after the other
 
     def write(self, text: str) -> None:
         if sys.stdout is None:  # `print` would say nothing
@@ -408,7 +408,7 @@ class _Recording:
         """Says what was recorded, and returns which budgets were exceeded, in words."""
         exceeded: List[str] = []
         if os.getpid() != self._process:
-            return exceeded  # a child of the program's fork that comes by here says nothing
+            return exceeded  # a child that the program forked says nothing
         if self.progress.run is not None:
             exceeded = self._tell(self.progress.run)
         if self._workers is not None:

@@ -42,8 +42,8 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
     assembly = Assembly(code)
     slots = _slots(code, assembly.instructions, kept)
     if slots:
-        consts, room = _Consumption(assembly, slots).apply()
-        code = assembly.assemble(co_consts=consts, co_stacksize=code.co_stacksize + room)
+        consts, more_stack = _Consumption(assembly, slots).apply()
+        code = assembly.assemble(co_consts=consts, co_stacksize=code.co_stacksize + more_stack)
     return code, tuple(code.co_varnames[slot] for slot in slots)
 
 
@@ -71,7 +71,7 @@ def starred_as(
     replaced: Dict[int, List[Instruction]] = {}
     behind: Optional[List[Instruction]]
     consts = list(code.co_consts)
-    room = 0
+    more_stack = 0
     callees = {i: _callee(listing, i) for i, _ in pairs if listing[i].op != _STARRED}
     for i, other in pairs:
         one, call = listing[i], torchs[other]
@@ -83,13 +83,13 @@ def starred_as(
                 behind = _starred_with_keywords(consts, listing, i, call)
             else:
                 behind = _starred(listing, i, call)
-            room = max(room, 3)
+            more_stack = max(more_stack, 3)
             loads = _by_attribute(listing[callee]) if behind is not None else None
             if loads is not None:
                 replaced[id(listing[callee])] = [listing[callee]] + loads
         elif one.op == _STARRED and call.name == "CALL" and not one.argument & 1:
             behind = _plain(listing, i, call)
-            room = max(room, call.argument)
+            more_stack = max(more_stack, call.argument)
         else:
             continue
         if behind is not None:
@@ -97,7 +97,7 @@ def starred_as(
     if not replaced:
         return code
     assembly.rewrite(lambda one: replaced.get(id(one), [one]))
-    return assembly.assemble(co_stacksize=code.co_stacksize + room, co_consts=tuple(consts))
+    return assembly.assemble(co_stacksize=code.co_stacksize + more_stack, co_consts=tuple(consts))
 
 
 def _names_keywords(listing: List[Instruction], i: int) -> bool:
@@ -379,7 +379,7 @@ class _Consumption:
         consts: Tuple[Any, ...] = self.assembly.code.co_consts
         none = next((i for i, one in enumerate(consts) if one is None), len(consts))
         additions: Dict[int, List[Instruction]] = {}
-        room = 0
+        more_stack = 0
         for i in self.entries:
             dead = perhaps[i] & ~live_in[i]
             for slot, bit in self.slots.items():
@@ -388,20 +388,20 @@ class _Consumption:
                     added.append(Instruction(_DELETE, slot))
                 elif dead & bit:
                     consts = consts if none < len(consts) else consts + (None,)
-                    room = 1
+                    more_stack = 1
                     added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
         last = set()
         for i, one in enumerate(self.instructions):
             bit = self.bits[i]
             if bit and one.op == _BORROW:
-                one.op = _LOAD  # the slot may be empty before the stack lets go of the value
+                one.op = _LOAD  # the slot may be empty before the stack drops the value
             if bit and not live_out[i] & bit:
                 last.add(id(one))
         self.assembly.rewrite(
             lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
         )
         self.assembly.put_before(additions)
-        return consts, room
+        return consts, more_stack
 
     def _entries(self) -> List[int]:
         """Where ways part or meet, so that a value may have died on the way there."""

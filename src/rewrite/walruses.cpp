@@ -1,8 +1,9 @@
 // Before:  y = x = [z for z in [1, 2]]     After:  x = (y := [z for z in [1, 2]])
 //
 // A chained assignment and a walrus that is the value of one have the same operations. Columns tell
-// them apart (3.11+): targets are stored from left to right, but the name of a walrus stands behind
-// what its value goes to. Before columns, up to 3.9, the compiler folds no constants in a walrus.
+// them apart (3.11+): targets are stored from left to right, but the name of a walrus is stored
+// after what its value goes to. Before columns, up to 3.9, the compiler folds no constants in a
+// walrus.
 #include <algorithm>
 #include <tuple>
 #include <vector>

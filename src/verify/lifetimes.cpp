@@ -12,7 +12,7 @@ namespace {
 
 using Bits = std::vector<std::uint64_t>;
 
-/// Neither runs code of the program nor lets go of a value that another variable does not hold.
+/// Neither runs code of the program nor drops the last reference to a value.
 bool is_quiet(Op op) {
   return op == Op::LOAD_FAST || op == Op::STORE_FAST || op == Op::DELETE_FAST ||
          op == Op::LOAD_CONST || op == Op::POP_TOP || op == Op::POP_EXCEPT;

@@ -14,8 +14,8 @@ bool same_instructions(const CodeObject& a, const CodeObject& b);
 /// Handlers of a generator's StopIteration that decode() left out.
 std::size_t dropped_handlers(const CodeObject& code, const InstrList& list);
 
-/// From 3.12 on a handler stands behind what waits for another generator, which decode() takes out
-/// with the loop: does it find another stack than its CLEANUP_THROW takes for granted?
+/// From 3.12 on a handler follows the loop that waits for another generator; decode() takes out
+/// both: does it find another stack than its CLEANUP_THROW takes for granted?
 bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems);
 
 /// What decode() takes for granted: cells are made and free variables copied as the variables say,

@@ -527,7 +527,7 @@ class DumpWriter:
     def source_changed(self, entry: Entry) -> None:
         """The block has ended, and comments of an entry say more than when its code was compiled.
 
-        Those stand behind the code, so that lines stay.
+        They come after the code, so that its lines keep their numbers.
         """
         if entry.code_path is None or not entry.replaced:
             self._write_transformed(entry)

@@ -31,7 +31,7 @@ def resume_parameters(
     """Parameter names of the resume functions that `code` calls by a global name, as torch
     installed them in `scope`.
 
-    A resume function with closure variables stands behind a factory from torch 2.9 on; those of
+    From torch 2.9 on a factory makes a resume function with closure variables; those of
     what the factory returns are found under its name and "()".
     """
     found: Dict[str, Tuple[str, ...]] = {}
