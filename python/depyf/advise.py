@@ -36,6 +36,8 @@ Change = namedtuple(
 _GAVE_UP = (
     "torch gave the function up after %d compile%s: calls that fit none of them run uncompiled"
 )
+#: recompiles without advice that are told; the rest is counted
+_MOST_LEFT = 3
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
 
@@ -78,13 +80,13 @@ def _found(document: Document) -> List[Change]:
     reasons = []  # of the recompiles among them
     nodes = overview.nodes_of([document])
     gave_up = {node.frame for node in nodes if node.is_limit}
-    for cause in overview.causes(nodes):
+    causes = overview.causes(nodes)
+    for cause in causes:
         said = cause.get("reason") or cause.get("break") or cause["failure"]
-        if not said["help"] or said["row"] in NO_ACTION:
+        within = _goes_with(cause, causes)
+        if said["row"] in NO_ACTION or not said["help"] and not within:
             continue
         node = cause["nodes"][0]
-        if cause["kind"] == "recompile" and node.is_resume:
-            continue  # what is passed to it is torch's; the break before it is the program's
         file, line = (said["file"], said["line"]) if cause["kind"] != "recompile" else node.place
         if cause["kind"] == "failure" and not line:
             file, line = node.place
@@ -94,7 +96,9 @@ def _found(document: Document) -> List[Change]:
         caller = node.caller if cause["kind"] == "recompile" else said["caller"]
         if not caller[1] and cause["kind"] == "failure":
             caller = node.caller
-        advice, patch = _first_patch(said, file, line, document, caller)
+        advice, patch = "", ""
+        if said["help"]:
+            advice, patch = _first_patch(said, file, line, document, caller)
         each = cause["each"]
         again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
@@ -111,7 +115,7 @@ def _found(document: Document) -> List[Change]:
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
-        more["within"] = _made_by(cause["nodes"]) if _is_of_call(cause) else frozenset()
+        more["within"] = within
         found.append(Change(*told, also=(), gone=(), **more))
         reasons.append(cause.get("reason") or {})
     return sorted(_with_what_is_beside(found, reasons), key=_rank)
@@ -151,15 +155,31 @@ def _of_other_objects(cause: Dict[str, Any], nodes: List[Any]) -> List[Any]:
     return cause["nodes"] + [one for one in others if one not in cause["nodes"]]
 
 
-def _is_of_call(cause: Dict[str, Any]) -> bool:
-    """Whether a cause is a recompile for an argument of the function. What an object or a global
-    holds is guarded by code that takes the function into its own graph, too.
+def _goes_with(cause: Dict[str, Any], causes: List[Dict[str, Any]]) -> FrozenSet[Tuple[str, int]]:
+    """(file, line) of the breaks without which the reason of a recompile is none; empty where it
+    stays, as for an argument that the program's own call gives, or what an object or a global
+    holds.
     """
+    from depyf.report import savings
+
     if cause["kind"] != "recompile":
-        return False
-    reason = cause["reason"]
-    is_global = re.search(r"\bG\[", reason["raw"].partition("#")[0])
-    return bool(reason["name"].isidentifier() and not is_global)
+        return frozenset()
+    nodes = cause["nodes"]
+    if all(map(savings.is_made_inside, nodes)):
+        return _made_by(nodes)
+    places: Set[Tuple[str, int]] = set()
+    for node in nodes:
+        found = {
+            (one["break"]["file"], one["break"]["line"])
+            for one in causes
+            if one["kind"] == "break" and one["break"]["help"] and node.is_resume
+            if any(each in node.callers for each in one["nodes"])
+            if savings.is_of_break(node, one)
+        }
+        if not found:
+            return frozenset()
+        places |= found
+    return frozenset(places)
 
 
 def _made_by(nodes: List[Any]) -> FrozenSet[Tuple[str, int]]:
@@ -262,9 +282,12 @@ def _rank(one: Change) -> Tuple[bool, float]:
 
 def _merged(found: List[Change]) -> List[Change]:
     """The changes with those of one patch, or of one advice without a patch, joined."""
-    groups: Dict[Tuple[str, str], List[Change]] = {}
+    groups: Dict[Tuple[Any, ...], List[Change]] = {}
     for one in found:
-        groups.setdefault((one.patch, "" if one.patch else one.advice), []).append(one)
+        # what goes away with a break is no change of its own: see `_without_gone`
+        apart = (one.within, one.words if one.within else "")
+        same = (one.patch, "" if one.patch else one.advice)
+        groups.setdefault(same + apart, []).append(one)
     return sorted(map(_joined, groups.values()), key=_rank)
 
 
@@ -324,7 +347,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     rows = rows or ["nothing to advise"]
     if normal:
         rows += ["what needs no action:"] + normal
-    rows += _hinted(document, links)
+    rows += _without_advice(document, links) + _hinted(document, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
@@ -341,6 +364,34 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
     return "\n".join(rows)
+
+
+def _without_advice(document: Document, links: bool) -> List[str]:
+    """The costliest recompiles for which there is no advice, so that their seconds have a reason,
+    and how many more there are.
+    """
+    from depyf.report import overview
+
+    causes = overview.causes(overview.nodes_of([document]))
+    at_limit = {key for one in _found(document) if one.row == "limit" for key in one.each}
+    left = [
+        cause
+        for cause in causes
+        if cause["kind"] == "recompile" and not cause["reason"]["help"]
+        if not overview.is_normal(cause) and cause["cost"] >= 0.005
+        if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
+        if not _goes_with(cause, causes)
+    ]
+    rows = []
+    for cause in left[:_MOST_LEFT]:
+        node = cause["nodes"][0]
+        where = node.caller if node.caller[1] else node.place
+        told = place(where[0] or "?", where[1], links), _plain(cause["reason"]["words"])
+        rows.append("%9.2f s  %s  %s" % ((cause["cost"],) + told))
+    more = left[_MOST_LEFT:]
+    if more:
+        rows.append("%9.2f s  in %d more" % (sum(one["cost"] for one in more), len(more)))
+    return ["recompiles for which there is no advice that was tested:"] * bool(rows) + rows
 
 
 def _hinted(document: Document, links: bool) -> List[str]:

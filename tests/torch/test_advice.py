@@ -1573,12 +1573,13 @@ for _ in range(torch._dynamo.config.recompile_limit + 2):
     step(torch.ones(3))
 """
     document = run_of_program(text, tmp_path / "program.py")
-    (change,) = [one for one in advise.changes(document) if one.row == "limit"]
+    (change,) = [one for one in advise.changes(document) if one.kind == "recompile"]
     nodes = overview.nodes_of([document])
-    of_it = [one for one in nodes if one.is_resume and one.reasons]
-    assert len(of_it) == torch._dynamo.config.recompile_limit
+    of_it = [one for one in nodes if one.is_resume and one.reasons and not one.is_limit]
+    assert len(of_it) == torch._dynamo.config.recompile_limit - 1
     assert change.seconds == pytest.approx(sum(one.seconds for one in of_it))
-    assert change.seconds > 0.005 and "no compile time" not in advise.text(document)
+    assert change.seconds > 0.005 and advise.text(document).startswith("1. up to")
+    assert change.gave_up and "length of a list" in change.row
 
 
 @pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
@@ -1607,3 +1608,86 @@ f(torch.ones(5))
     assert line not in [one.line for one in found], advise.text(document)
     assert [one.line for one in found[0].gone] == [line]
     assert "goes away with it: " in advise.text(document)
+
+
+#: `%(limit)s` and `%(size)s` differ from call to call, and the loss breaks the graph
+_LOSS = """
+torch._dynamo.config.capture_dynamic_output_shape_ops = %(captured)s
+
+def loss(x, limit, mask):
+    y = x.clamp(-limit, limit)
+    kept = (y * y)[mask]
+%(branch)s
+    return kept.mean()
+
+@torch.compile(backend="aot_eager")
+def step(x, limit, mask):
+    return loss(x * 2, limit, mask) + 1
+
+for n in range(5):
+    size = %(size)s
+    step(torch.ones(size), %(limit)s, torch.arange(size) > n)
+"""
+_BRANCH_OF_LOSS = "    if len(kept) == 0:\n        return y.sum() * 0.0"
+
+
+def _loss(captured=False, limit="1.0 + n", size="7 + n % 3"):
+    branch = "" if captured else _BRANCH_OF_LOSS
+    return _LOSS % dict(captured=captured, branch=branch, limit=limit, size=size)
+
+
+def compiles_saved(change, nodes):
+    """How many compiles the seconds of a change are."""
+    took = {one.key: one.seconds for one in nodes}
+    return sum(value / took[key] for key, value in change.each.items())
+
+
+def compiles_of(document):
+    return [one for one in overview.nodes_of([document]) if not one.is_limit]
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_break_does_not_save_recompiles_for_what_the_call_passes(tmp_path):
+    before = run_of_program(_loss(), tmp_path / "before.py")
+    made = compiles_of(before)
+    found = {one.row: one for one in advise.changes(before)}
+    of_break = found["dynamic shape that decides"]
+    of_limit = found["float used as a constant"]
+    text = advise.text(before)
+    assert "torch.tensor(limit)" in of_limit.advice
+    assert "It is handed on: change it where `step` is called." in of_limit.advice
+    # all recompiles of the loss have it as their cause, and the break takes none of them away
+    again = {one.key for one in made if one.title == "loss" and one.reasons and not one.is_resume}
+    assert len(again) == 4 and again == set(of_limit.each)
+    assert not any("limit" in one.words for one in of_break.gone), text
+    # what the break is said to save, and what following it saves
+    followed = len(made) - len(compiles_of(run_of_program(_loss(True), tmp_path / "uncut.py")))
+    apart = run_of_program(_loss(limit="torch.tensor(1.0 + n)"), tmp_path / "tensor.py")
+    assert 0.5 <= compiles_saved(of_break, made) / followed <= 2
+    left = [one["name"] for node in compiles_of(apart) for one in node.reasons]
+    assert "limit" not in left
+    assert 0.5 <= compiles_saved(of_limit, made) / (len(made) - len(compiles_of(apart))) <= 2
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_list_that_grows_after_a_break_is_a_change_of_its_own(tmp_path):
+    text = """
+seen = []
+
+@torch.compile(backend="eager")
+def step(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    seen.append(y.sum())
+    return y + 1
+
+for _ in range(5):
+    step(torch.ones(3))
+"""
+    before = run_of_program(text, tmp_path / "before.py")
+    made = compiles_of(before)
+    found = {one.kind: one for one in advise.changes(before)}
+    assert found["recompile"].row == "growing list" and len(found["recompile"].each) == 4
+    uncut = text.replace("    torch._dynamo.graph_break()\n", "")
+    followed = len(made) - len(compiles_of(run_of_program(uncut, tmp_path / "uncut.py")))
+    assert followed == 1 and compiles_saved(found["break"], made) <= 2

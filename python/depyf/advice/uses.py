@@ -97,7 +97,7 @@ def ordered_at(file: str, line: int) -> int:
     """
     function = _read_at(file, line)[1]
     for node in _nodes(function):
-        if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             if any(path_of(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
                 return node.lineno
     return _used_at(file, line, _ordered)
@@ -132,7 +132,7 @@ def left_out_at(file: str, line: int) -> List[int]:
         for name in ("body", "orelse", "finalbody"):
             block: Any = getattr(node, name, None)
             for place, one in enumerate(block if isinstance(block, list) else ()):
-                if isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test):
+                if isinstance(one, ast.If) and one.test.lineno <= line <= last_line(one.test):
                     for side in _left_out(function, one, block[place + 1 :]):
                         kept = [each for each in ast.walk(side) if _is_kept(tree, each)]
                         found |= {getattr(each, "lineno", 0) for each in kept}
@@ -150,7 +150,7 @@ def _left_out(function: Any, branch: ast.If, below: List[Any]) -> List[Any]:
     if isinstance(branch.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise)):
         sides = sides + below
     if isinstance(branch.body[-1], ast.Return):
-        sides = sides + [one for one in function.body if one.lineno > _last(branch)]
+        sides = sides + [one for one in function.body if one.lineno > last_line(branch)]
     return sides
 
 
@@ -271,17 +271,9 @@ def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) 
     classes = [
         one
         for one in _nodes(tree)
-        if isinstance(one, ast.ClassDef) and one.lineno <= line <= _last(one)
+        if isinstance(one, ast.ClassDef) and one.lineno <= line <= last_line(one)
     ]
-    outer = parsed(caller_at[0])
-    caller = next(
-        (
-            one
-            for one in _nodes(outer)
-            if isinstance(one, _SCOPES) and _begins(one) <= caller_at[1] <= one.body[0].lineno
-        ),
-        None,
-    )
+    caller = function_that_begins(*caller_at)
     if not owner or not classes or caller is None:
         return set()
     methods = {one.name: one for one in classes[-1].body if isinstance(one, _SCOPES)}
@@ -347,7 +339,7 @@ def _is_shown(node: Any, parents: Any) -> bool:
     return isinstance(node, ast.If) and _shows(node)
 
 
-def _unwrapped(index: Any) -> Any:
+def unwrapped(index: Any) -> Any:
     """An index, which CPython up to 3.8 has in a node of its own."""
     return index.value if type(index).__name__ == "Index" else index
 
@@ -362,7 +354,7 @@ def _use_of(node: Any, parents: Any) -> str:
     if isinstance(parent, ast.Call) and getattr(parent.func, "id", "") == "len":
         return "length"
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        index = _unwrapped(parent.slice)
+        index = unwrapped(parent.slice)
         if isinstance(index, ast.Slice) and index.upper is None:
             index = index.lower
         return "end" if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
@@ -385,7 +377,7 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     for node in _nodes(function):
         if not isinstance(node, ast.Subscript) or path_of(node.value) not in names:
             continue
-        index = _unwrapped(node.slice)
+        index = unwrapped(node.slice)
         key = index.value if isinstance(index, ast.Constant) else None
         if isinstance(node.ctx, ast.Load) or id(node) in changed:
             read.add(key)
@@ -513,7 +505,7 @@ def rate_written(tree: ast.Module) -> int:
 def _is_rate(node: Any) -> bool:
     if not isinstance(node, ast.Subscript):
         return False
-    index = _unwrapped(node.slice)
+    index = unwrapped(node.slice)
     return isinstance(index, ast.Constant) and index.value == "lr"
 
 
@@ -559,7 +551,7 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
     for node in _nodes(function):
-        if not isinstance(node, ast.Call) or not node.lineno <= line <= _last(node):
+        if not isinstance(node, ast.Call) or not node.lineno <= line <= last_line(node):
             continue
         called = path_of(node.func).rpartition(".")[2] or _method(node)
         if called in own or not called:
@@ -610,7 +602,7 @@ def number_lines(file: str, line: int, name: str = "") -> List[int]:
         names |= {one for given in call.args for one in _names(given)}
     found = {
         call.lineno
-        for _, call in _outside_calls(file, function.lineno, _last(function))
+        for _, call in _outside_calls(file, function.lineno, last_line(function))
         if any(names & _names(one) for one in call.args)
     }
     for node in _nodes(function):
@@ -630,7 +622,7 @@ def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.
     """(function as it is spelt, call) of the calls of math, numpy or scipy on some lines."""
     tree = parsed(file) if file and first else None
     for node in _nodes(tree):
-        if isinstance(node, ast.Call) and first <= node.lineno and _last(node) <= last:
+        if isinstance(node, ast.Call) and first <= node.lineno and last_line(node) <= last:
             called = path_of(node.func)
             if _of_module(tree, called).partition(".")[0] in _OF_PYTHON:
                 if any(not isinstance(one, ast.Constant) and _names(one) for one in node.args):
@@ -665,13 +657,13 @@ def loop_at(file: str, line: int) -> bool:
     for node in _nodes(tree):
         if isinstance(node, (ast.For, ast.While)):
             head: Any = node.iter if isinstance(node, ast.For) else node.test
-            if node.lineno <= line <= _last(head):
+            if node.lineno <= line <= last_line(head):
                 return True
         if isinstance(node, ast.comprehension):
-            if node.iter.lineno <= line <= _last(node.iter):
+            if node.iter.lineno <= line <= last_line(node.iter):
                 return True
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
-            if node.lineno <= line <= _last(node):
+            if node.lineno <= line <= last_line(node):
                 return True
     return False
 
@@ -680,13 +672,13 @@ def key_at(file: str, line: int) -> bool:
     """Whether a line looks something up in a container, or asks whether it is there."""
     tree = parsed(file) if file and line else None
     for node in _nodes(tree):
-        if isinstance(node, ast.Compare) and node.lineno <= line <= _last(node):
+        if isinstance(node, ast.Compare) and node.lineno <= line <= last_line(node):
             if any(isinstance(one, (ast.In, ast.NotIn)) for one in node.ops):
                 return True
         if isinstance(node, ast.Call) and _method(node) in ("get", "setdefault"):
-            if node.lineno <= line <= _last(node):
+            if node.lineno <= line <= last_line(node):
                 return True
-        if isinstance(node, ast.Subscript) and node.lineno <= line <= _last(node):
+        if isinstance(node, ast.Subscript) and node.lineno <= line <= last_line(node):
             made = _made(tree, node.value)
             if any(isinstance(one, (ast.Dict, ast.DictComp)) for one in made):
                 return True
@@ -721,7 +713,7 @@ def given_names(file: str, line: int) -> Set[str]:
     tree = parsed(file) if file and line else None
     found: Set[str] = set()
     for node in _nodes(tree):
-        if isinstance(node, ast.Call) and node.lineno <= line <= _last(node):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             for one in list(node.args) + [each.value for each in node.keywords]:
                 found |= _names(one)
     return found
@@ -747,7 +739,7 @@ def _used_at(file: str, line: int, needs: _Needs) -> int:
         return 0
     for node in _nodes(function):
         for test in needs(tree, node):
-            if test.lineno <= line <= _last(test) and _makes_number(test):
+            if test.lineno <= line <= last_line(test) and _makes_number(test):
                 return int(test.lineno)
     statement: Any = _statement(function, line)
     if statement is None or statement.value is None or not _holds(statement.value, set()):
@@ -774,7 +766,7 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
         for child in ast.iter_child_nodes(node) if node is not None else ():
             if not isinstance(child, ast.stmt) and not isinstance(child, ast.ExceptHandler):
                 continue
-            if not child.lineno <= line <= _last(child) or isinstance(child, _SCOPES):
+            if not child.lineno <= line <= last_line(child) or isinstance(child, _SCOPES):
                 continue
             if isinstance(child, (ast.For, ast.While, ast.Try)):
                 found.append((type(child).__name__.lower(), child.lineno))
@@ -789,7 +781,7 @@ def computed_after(file: str, line: int) -> int:
     function = _read_at(file, line)[1]
     nodes = _nodes(function)
     if not any(
-        isinstance(one, ast.If) and one.test.lineno <= line <= _last(one.test) for one in nodes
+        isinstance(one, ast.If) and one.test.lineno <= line <= last_line(one.test) for one in nodes
     ):
         return 0
     given = {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
@@ -852,7 +844,7 @@ def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     tree = parsed(file)
     for node in _nodes(tree):
-        if isinstance(node, ast.ClassDef) and node.lineno <= line <= _last(node):
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= last_line(node):
             names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
             if "Function" in names:
                 return True
@@ -867,17 +859,30 @@ def _read_at(file: str, line: int) -> Tuple[Optional[ast.Module], Optional[Any]]
     return tree, _around(tree, line) if tree is not None else None
 
 
+def function_around(file: str, line: int) -> Optional[Any]:
+    """The innermost function that holds a line; None where its source is not there."""
+    return _read_at(file, line)[1]
+
+
+def function_that_begins(file: str, line: int) -> Optional[Any]:
+    """The function that begins at a line, with its decorators; None where there is none."""
+    for node in _functions(parsed(file) if file and line else None):
+        if _begins(node) <= line <= node.body[0].lineno:
+            return node
+    return None
+
+
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
     for node in _functions(tree):
-        if node.lineno <= line <= _last(node):
+        if node.lineno <= line <= last_line(node):
             if found is None or node.lineno >= found.lineno:
                 found = node
     return found
 
 
-def _last(node: Any) -> int:
+def last_line(node: Any) -> int:
     return int(getattr(node, "end_lineno", None) or node.lineno)
 
 
@@ -885,7 +890,7 @@ def _statement(function: Any, line: int) -> Optional[ast.stmt]:
     """The statement without others inside that holds a line."""
     for node in _nodes(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            if node.lineno <= line <= _last(node):
+            if node.lineno <= line <= last_line(node):
                 return node
     return None
 
@@ -910,7 +915,7 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             yield from node.args
         yield from _ordered(tree, node)
     if isinstance(node, ast.Subscript) and _is_container(tree, node.value):
-        index = _unwrapped(node.slice)
+        index = unwrapped(node.slice)
         if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
             yield index
 
@@ -1007,11 +1012,11 @@ def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 def _indices(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The indices of a node that takes several and no slices."""
     if isinstance(node, ast.Subscript):
-        index = _unwrapped(node.slice)
+        index = unwrapped(node.slice)
         # up to CPython 3.8 several with a slice among them are `dims` of their own kind
         several = getattr(index, "elts" if isinstance(index, ast.Tuple) else "dims", ())
         for one in several:
-            one = _unwrapped(one)
+            one = unwrapped(one)
             if hasattr(one, "lineno") and not isinstance(one, ast.Slice):
                 yield one
 
@@ -1120,7 +1125,7 @@ def _keyed(node: Any) -> str:
     """As `path_of`, with the keys that stand in the source, as a guard writes them."""
     keys = ""
     while isinstance(node, ast.Subscript):
-        index = _unwrapped(node.slice)
+        index = unwrapped(node.slice)
         if not isinstance(index, ast.Constant) or not path_of(_whole(node)):
             return ""
         keys = "[%r]%s" % (index.value, keys)

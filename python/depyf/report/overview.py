@@ -6,9 +6,9 @@ import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice, schema
-from depyf.advice import conditions, uses
+from depyf.advice import conditions, given, uses
 from depyf.model import resumed_after
-from depyf.report import words
+from depyf.report import savings, words
 from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
 from depyf.schema import Document
 from depyf.trace.names import resumed
@@ -193,6 +193,7 @@ class Node:
         self.outer: Optional["Node"] = (
             None  # in whose code, as Python runs it, the frame was called
         )
+        self.called_at = ("", 0)  # there: file and line of the program
         self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
         # the compile in whose code the call was that made this one, where the stack tells
         self.parent: Optional["Node"] = None
@@ -400,12 +401,53 @@ class Node:
         if tried is not None:
             words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 
-    def called_inside(self, outer: "Node") -> None:
-        """The call is in `outer`'s code; if that is compiled, nothing can be done before it."""
+    def called_inside(self, outer: "Node", at: Tuple[str, int]) -> None:
+        """The call is in `outer`'s code, at a (file, line) of the program; if that is compiled,
+        something can be done before it only about what that is given itself, and hands on.
+        """
         self.outer = outer
+        self.called_at = at
         outer.frames.append(self)
-        if outer.entry.get("name"):
-            self.reasons = self._reasons([])
+        if outer.entry.get("name") and self.reasons:
+            names = [one for one in given.parameters(self.place) if self.giver(one)]
+            self.reasons = self._reasons(names)
+            for reason in self.reasons:
+                # advice for two values that differ together is for the other first
+                name = reason["beside"] or reason["name"]
+                giver = self.giver(words.argument_of(name))
+                if giver is not None:
+                    words.describe_handed_on(reason, giver.title)
+
+    def giver(self, name: str) -> Optional["Node"]:
+        """The compile whose caller, code that is not compiled, gives what the code in between hands
+        on as a parameter; None where that is made in between.
+        """
+        node = self
+        while True:
+            while node.is_resume and node.callers:
+                node = node.callers[0]
+            if node.outer is None or not node.outer.entry.get("name"):
+                return node
+            name = given.handed_on(node.called_at, node.place, name)
+            if not name:
+                return None
+            node = node.outer
+
+    def hands_on(self, reason: words.Said) -> bool:
+        """Whether a reason is about a value that a graph break handed to this rest of a function,
+        and that is none of the function's parameters.
+        """
+        if words.is_on_stack(reason):
+            return True
+        root = re.split(r"\W", words.argument_of(reason["name"]))[0]
+        parameters = reason["parameters"]
+        return bool(
+            self.is_resume
+            and root
+            and parameters is not None
+            and root not in parameters
+            and not words.is_of_global(reason)
+        )
 
     def called_by_plain_code(self) -> None:
         """torch gave a function up, and compiles what that calls: of a library's function nobody
@@ -662,7 +704,7 @@ def _constant_beside(
             continue
         stack = "\n".join(map(str, guard.get("user_stack") or ()))
         text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
-        other = words.of_reason(text)
+        other = words.of_reason(text, parameters=reason["parameters"])
         if not other["name"]:
             continue  # computed from several values: a condition, and no value of its own
         other["after"] = now[what, name][0]
@@ -932,6 +974,7 @@ def _number(node: Node) -> Tuple[int, ...]:
 
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
 _FRAME = re.compile(r"(.+):\d+ in ([^:]+):")
+_AT = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<name>[^:]+):")
 _BARE = re.compile(r"(.+):(\d+) in [^:]+: *$")
 
 
@@ -969,6 +1012,17 @@ class _Callers:
             before = [one for one in known if one is not node and one.began <= node.began]
             found += before[:1]
         return found
+
+    def call_in(self, node: Node, outer: Node) -> Tuple[str, int]:
+        """(file, line) of the program where the code of one node led to another; ("", 0) where the
+        stack does not tell.
+        """
+        for frame in reversed(node.stack[:-1]):
+            match = _AT.match(self.as_written(frame))
+            if match and match.group("file") == outer.place[0]:
+                if match.group("name") in (outer.called, outer.title, _code_name(outer.entry)):
+                    return match.group("file"), int(match.group("line"))
+        return "", 0
 
     def as_written(self, frame: str) -> str:
         """A frame in transformed code at the line of the program that it comes from, with the text
@@ -1021,7 +1075,7 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
         for outer in way:
             if outer.function is not node.function or outer.function is None:
                 node.parent = outer
-                node.called_inside(outer)
+                node.called_inside(outer, callers.call_in(node, outer))
                 break
     for node in nodes:
         node.stack = [callers.as_written(frame) for frame in node.stack]
@@ -1068,8 +1122,9 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     The costliest come first, failures before others of the same cost; what torch does by design
     comes last. `restarted` of a break are the seconds of analysis that torch threw away there,
     which `cost` leaves out: they are a part of the compile that has the break. `each` are the
-    seconds, those `restarted` among them, by the key of the compile that took them: what two causes
-    cost together is no sum where both cost a part of one compile.
+    seconds, by the key of the compile that took them: what two causes cost together is no sum where
+    both cost a part of one compile. Those of a break are what its removal saves, which is less than
+    `cost`: see `savings`.
     """
     found: Dict[Tuple[Any, ...], Cause] = {}
 
@@ -1090,18 +1145,16 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
         for graph_break in node.cuts:
             after = {child.key: child for child in node.children if child.key not in charged}
             charged |= set(after)
-            each = {key: child.seconds for key, child in after.items()}
             functions = {id(child.function) for child in after.values()}
             identity = ("break", graph_break["file"], graph_break["line"], graph_break["what"])
             empty: Cause = {"resumed": 0, "resume_functions": set(), "restarted": 0.0}
             cause = dict(empty, kind="break", **{"break": graph_break})
-            add(identity, node, sum(each.values()), cause)
+            add(identity, node, sum(child.seconds for child in after.values()), cause)
             found[identity]["resumed"] += len(after)
             # the analysis up to the first break, which torch begins again to cut the graph there
             if graph_break is node.cuts[0] and not node.failure:
                 found[identity]["restarted"] += _restarted(node)
-                each.setdefault(node.key, _restarted(node))
-            found[identity]["each"] = joined(found[identity]["each"], each)
+                found[identity]["each"][node.key] = _restarted(node)
             found[identity]["resume_functions"] |= functions
         # at the limit nothing is compiled: why not stands at the compiles before, if it is the same
         if node.reasons and not node.reasons[0].get("listed"):
@@ -1121,6 +1174,9 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
             filename, line = node.place
             identity = ("failure", filename, line, node.failure["what"], node.failure["line"])
             add(identity, node, node.seconds, {"kind": "failure", "failure": node.failure})
+    for cause in found.values():
+        if cause["kind"] == "break":
+            cause["each"] = savings.without_break(cause)
     return sorted(found.values(), key=_importance)
 
 

@@ -299,6 +299,25 @@ def keep_advice_of_compile(found: Said, caller: Tuple[str, int, str]) -> None:
     found.update(help=[one for one, _ in given], patches=[one for _, one in given])
 
 
+def describe_handed_on(found: Said, title: str) -> None:
+    """Says of what compiled code only hands on where it is to be changed.
+
+    Args:
+        found: the reason.
+        title: of the function that compiled code begins with, and which hands it on.
+    """
+    where = " It is handed on: change it where `%s` is called." % title
+    advised = []
+    for text, patch in zip(found["help"], found["patches"]):
+        if patch == _DYNAMIC:
+            advised.append((text, patch))
+        elif "mark_dynamic" not in patch:
+            own = found["own"] and " " + found["own"]
+            first = text[: -len(own)] if own and text.endswith(own) else text
+            advised.append((first + where + text[len(first) :], ""))
+    found.update(help=[text for text, _ in advised], patches=[patch for _, patch in advised])
+
+
 def describe_methods(found: Said, place: Tuple[str, int]) -> None:
     """Advises on a list that a method of an object makes grow, by what the methods do with it that
     the compiled function calls.
@@ -339,13 +358,18 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
         advise(found, "value of each object")
 
 
+def is_on_stack(found: Said) -> bool:
+    """Whether a reason is about a value that stood on the stack at a graph break."""
+    return bool(KEPT.search(found["failed"]))
+
+
 def is_kept(found: Said) -> bool:
     """Whether a reason is about a value that a graph break handed on: one on the stack, or a local
     that is no parameter of the function.
     """
     name, parameters = found["name"], found["parameters"]
     kept = name.isidentifier() and parameters is not None and name not in parameters
-    return kept or bool(KEPT.search(found["failed"]))
+    return kept or is_on_stack(found)
 
 
 def describe_kept(found: Said, line: int) -> None:

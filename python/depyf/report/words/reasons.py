@@ -449,7 +449,7 @@ def with_article(name: str) -> str:
 def advise(found: Said, key: str, **names: str) -> None:
     row = guard_rows.BY_KEY[key]
     names = dict({"name": argument_of(found["name"]), "before": found["before"]}, **names)
-    if not _is_programs(names["name"], found["parameters"]):
+    if not _is_programs(names["name"], found["parameters"]) and not is_of_global(found):
         names["name"] = ""  # advice that needs the name is not given
     if names["name"] and names["name"].isidentifier() and "variable" not in names:
         names["variable"] = names["name"]
@@ -493,6 +493,11 @@ def _is_programs(name: str, parameters: Optional[Sequence[str]]) -> bool:
     if parameters is not None and name.isidentifier() and name not in parameters:
         return False
     return not is_handed_on(name) and not KEPT.search(name)
+
+
+def is_of_global(found: Said) -> bool:
+    """Whether a reason is about what a global of the program holds."""
+    return bool(re.search(r"\bG\[", found["raw"].partition("#")[0]))
 
 
 def is_handed_on(name: str) -> bool:

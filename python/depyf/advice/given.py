@@ -1,0 +1,168 @@
+"""What a call gives a parameter of a function, read in the source of the code that calls it."""
+
+import ast
+from typing import Any, List, Optional, Set, Tuple
+
+from depyf.advice import uses
+
+#: (file, line)
+Place = Tuple[str, int]
+
+
+def handed_on(called_at: Place, function_at: Place, name: str) -> str:
+    """The parameter of the calling function that a call hands on, or of which it hands on an
+    attribute or an element, and to which the function assigns nothing.
+
+    Args:
+        called_at: of the call.
+        function_at: where the function that is called begins.
+        name: as a guard names it, such as `scale` or `batch['x']`.
+    Returns:
+        "" where it hands on none, and where a source is not there.
+    """
+    function, values = _values(called_at, function_at, name)
+    roots = {_root(value) for value in values}
+    if function is None or len(roots) != 1:
+        return ""
+    root = roots.pop()
+    own = _parameters(function) - {"self"} - _stored(function) - _inner(function)
+    return root if root in own else ""
+
+
+def made_inside(called_at: Place, function_at: Place, name: str) -> bool:
+    """Whether it is the code that calls a function that makes a parameter differ from call to call:
+    a constant in one of several calls, or what a loop around the call changes. Taken into the graph
+    of that code, the function has no compile for each. False where a source is not there.
+    """
+    function, values = _values(called_at, function_at, name)
+    if function is None:
+        return False
+    if len(values) > 1 and all(_is_constant(value) for value in values):
+        return True
+    line = called_at[1]
+    changed: Set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.For, ast.While)) and node.lineno <= line <= uses.last_line(node):
+            changed |= _stored(node)
+        elif isinstance(node, ast.comprehension):
+            changed |= _stored(node)
+    return any(_names(value) & _made_of(function, changed) for value in values)
+
+
+def comes_from(at: Place, name: str) -> bool:
+    """Whether a function computes a name from what it assigns at a line; True where its source is
+    not there.
+    """
+    function = uses.function_around(*at)
+    if function is None:
+        return True
+    assigned: Set[str] = set()
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            if node.lineno <= at[1] <= uses.last_line(node):
+                assigned |= _stored(node)
+    return name.partition("[")[0].partition(".")[0] in _made_of(function, assigned)
+
+
+def _called(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _is_constant(value: ast.AST) -> bool:
+    return isinstance(value, ast.Constant) or (
+        isinstance(value, ast.UnaryOp) and isinstance(value.operand, ast.Constant)
+    )
+
+
+def _made_of(function: Any, names: Set[str]) -> Set[str]:
+    """The names, and those of what a function computes from them."""
+    known = set(names)
+    while True:
+        found = set(known)
+        for node in ast.walk(function):
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value:
+                if _names(node.value) & known:
+                    found |= _stored(node)
+        if found == known:
+            return known
+        known = found
+
+
+def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[ast.expr]]:
+    """(the function around a call, what its calls of a function give a parameter): that of the
+    line first, then those of its other lines.
+    """
+    function = uses.function_around(*called_at)
+    called = uses.function_that_begins(*function_at)
+    if function is None or called is None or function is called:
+        return None, []
+    parameter = name.partition("[")[0].partition(".")[0]
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    by_name = [one for one in calls if _called(one) == called.name]
+    line = called_at[1]
+    at = [one for one in by_name if one.lineno <= line <= uses.last_line(one)]
+    if not at:
+        # by another name, as an object that is called: the only call of the line
+        by_name = at = [one for one in calls if one.lineno <= line <= uses.last_line(one)][:2]
+        if len(at) != 1:
+            return None, []
+    found = [
+        _given(called, one, parameter) for one in at + [one for one in by_name if one not in at]
+    ]
+    values = [one for one in found if one is not None]
+    return (function, values) if values and found[0] is not None else (None, [])
+
+
+def _given(called: Any, call: ast.Call, parameter: str) -> Optional[ast.expr]:
+    for one in call.keywords:
+        if one.arg == parameter:
+            return one.value
+    names = [one.arg for one in called.args.args]
+    if names[:1] == ["self"]:
+        names = names[1:]
+    if parameter not in names or any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    place = names.index(parameter)
+    return call.args[place] if place < len(call.args) else None
+
+
+def _root(value: ast.AST) -> str:
+    """The name of which an expression is an attribute or element by a constant; "" for others."""
+    while isinstance(value, (ast.Attribute, ast.Subscript)):
+        if isinstance(value, ast.Subscript) and not _is_constant(uses.unwrapped(value.slice)):
+            return ""
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _names(node: ast.AST) -> Set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def _stored(node: ast.AST) -> Set[str]:
+    """The names to which a node assigns."""
+    found = {
+        one.id
+        for one in ast.walk(node)
+        if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
+    }
+    return found
+
+
+def _inner(function: Any) -> Set[str]:
+    """The names of functions that a function defines."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {one.name for one in ast.walk(function) if isinstance(one, kinds)} - {function.name}
+
+
+def parameters(function_at: Place) -> List[str]:
+    """The parameters of the function that begins at a place; [] where its source is not there."""
+    function = uses.function_that_begins(*function_at)
+    return sorted(_parameters(function)) if function is not None else []
+
+
+def _parameters(function: Any) -> Set[str]:
+    arguments = function.args
+    more = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    given = arguments.args + arguments.kwonlyargs + getattr(arguments, "posonlyargs", []) + more
+    return {one.arg for one in given}
