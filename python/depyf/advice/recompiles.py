@@ -145,6 +145,16 @@ def f(x):
 
 result = [f(torch.ones(size, 3, 3)) for size in (2, 1)]
 """
+_FILLED_TO_THE_END = """
+@torch.compile(backend="eager", dynamic=True)
+def attend(x, keys, position):
+    keys[:, position : position + 1] = x
+    seen = keys[:, : position + 1]
+    return torch.softmax(x @ seen.transpose(1, 2), -1) @ seen
+
+keys = torch.zeros(2, 6, 4)
+result = [attend(torch.ones(2, 1, 4) + at, keys, at) for at in range(2, 6)]
+"""
 _DECIDED = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x):
@@ -1223,6 +1233,20 @@ for size in (3, 4, 5):
 """,
                 ),
             ),
+        ],
+    ),
+    row(
+        "full cache",
+        "",
+        [
+            helps(
+                "An operator treats a part of {name} that is all of it apart, so the call in which "
+                "{position} reaches the end of dimension {index} has a compile of its own. Make "
+                "{name} with at least one place more in dimension {index} than is ever filled: "
+                "then no call reads all of it.",
+                _FILLED_TO_THE_END,
+                _FILLED_TO_THE_END.replace("torch.zeros(2, 6, 4)", "torch.zeros(2, 7, 4)"),
+            )
         ],
     ),
     row(

@@ -4,7 +4,7 @@ The words and the advice are rows of `depyf.advice.recompiles`.
 """
 
 import re
-from typing import Any, Callable, Iterable, Match, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Match, Optional, Sequence, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.advice import recompiles as guard_rows
@@ -418,7 +418,11 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
     elif offset is not None and ".size()" not in guard:
         advise(found, "storage offset", **offset.groupdict())
     else:
-        advise(found, "shape condition" if of_shape else condition_row(found, guard))
+        filled = _filled(guard)
+        if filled is not None:
+            advise(found, "full cache", **filled)
+        if not found["help"]:
+            advise(found, "shape condition" if of_shape else condition_row(found, guard))
 
 
 def _describe_member(found: Said, match: Match[str]) -> None:
@@ -432,6 +436,29 @@ def _describe_member(found: Said, match: Match[str]) -> None:
 def _describe_freed(found: Said, match: Match[str]) -> None:
     found.update(kind="object", name=match.group("name"))
     found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
+
+
+_SIZE_OF = re.compile(r"(?P<name>[a-zA-Z_][\w.\[\]'\"]*)\.size\(\)\[(?P<index>\d+)\]")
+
+
+def _filled(guard: str) -> Optional[Dict[str, str]]:
+    """The tensor, its dimension and the number that tells how much of it is read, of a condition
+    that a slice is not all of the tensor; None for other conditions.
+    """
+    sides = guard.split(" != ")
+    if len(sides) != 2:
+        return None
+    sizes = [set(_SIZE_OF.findall(side)) for side in sides]
+    numbers = [set(re.findall(r"[a-zA-Z_][\w.]*", _SIZE_OF.sub("", side))) for side in sides]
+    whole = 1 if numbers[0] else 0  # the side that has no number
+    own = sizes[whole] - sizes[1 - whole]
+    if len({name for one in sizes for name, _ in one}) != 1 or len(own) != 1:
+        return None
+    if numbers[whole] or len(numbers[1 - whole]) != 1:
+        return None
+    ((name, index),) = own
+    position = numbers[1 - whole].pop()
+    return {"name": argument_of(name), "index": index, "position": argument_of(position)}
 
 
 def _of_set(kind: str) -> bool:
