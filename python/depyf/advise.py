@@ -281,12 +281,16 @@ def _rank(one: Change) -> Tuple[bool, float]:
 
 
 def _merged(found: List[Change]) -> List[Change]:
-    """The changes with those of one patch, or of one advice without a patch, joined."""
+    """The changes with those of one patch, of one advice without a patch, or of the objects that
+    one method serves, joined.
+    """
     groups: Dict[Tuple[Any, ...], List[Change]] = {}
     for one in found:
         # what goes away with a break is no change of its own: see `_without_gone`
         apart = (one.within, one.words if one.within else "")
-        same = (one.patch, "" if one.patch else one.advice)
+        same: Tuple[Any, ...] = (one.patch, "" if one.patch else one.advice)
+        if one.row == "value of each object":  # whatever they differ in, one compile holds them
+            same = one.row, one.function
         groups.setdefault(same + apart, []).append(one)
     return sorted(map(_joined, groups.values()), key=_rank)
 
@@ -528,7 +532,7 @@ def _first_patch(
         # what a round of a loop decides, the next one needs
         of_loop = breaks.LOOP.help[0].text
         return of_loop if of_loop in said["help"] else said["help"][1], ""
-    if said["row"] in breaks.OF_NONE:
+    if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
         return said["help"][0], ""
     if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off

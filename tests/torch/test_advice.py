@@ -454,6 +454,86 @@ def test_layers_of_several_widths_are_compiles_of_one_method_for_several_objects
     torch.testing.assert_close(result, wanted)
 
 
+_AVERAGES = """
+class Average:
+    def __init__(self, size, decay):
+        self.value, self.decay, self.calls = torch.nn.Parameter(torch.zeros(size)), decay, 0
+
+    @torch.compile(backend="eager")
+    def step(self, x):
+        self.calls += 1
+        with torch.no_grad():
+            self.value.mul_(self.decay).add_(x.sum() * self.calls)
+
+averages = [Average(3, 0.9), Average(4, 0.5)]
+for _ in range(4):
+    for one in averages:
+        one.step(torch.ones(2))
+result = [one.value.detach() for one in averages]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_objects_whose_loop_is_compiled_are_passed_to_it():
+    wanted, nodes = run(_AVERAGES, "averages")
+    (said,) = met(nodes, "value of each object")[:1]
+    assert "takes them as an argument" in said["help"][0]
+    followed = _AVERAGES.replace('    @torch.compile(backend="eager")\n', "")
+    loop = "    for one in averages:\n        one.step(torch.ones(2))\n"
+    whole = (
+        '@torch.compile(backend="eager", dynamic=True)\ndef step(averages):\n' + loop + "\nfor _"
+    )
+    followed = followed.replace(loop, "    step(averages)\n").replace("for _", whole, 1)
+    result, after = run(followed, "averages after")
+    assert len(after) == 1 < len(nodes)
+    torch.testing.assert_close(result, wanted)
+
+
+_FLAGS = """
+class Block(torch.nn.Module):
+    def __init__(self, bias, act):
+        super().__init__()
+        self.bias, self.act = bias, act
+
+    def forward(self, x):
+        if self.bias:
+            x = x + 1
+        return x.relu() if self.act == "relu" else x.tanh()
+
+blocks = [Block(at % 2 == 0, "relu" if at < 2 else "tanh") for at in range(4)]
+for block in blocks:
+    block.compile(backend="eager")
+
+def whole(x):
+    for block in blocks:
+        x = block(x)
+    return x
+
+result = whole(torch.ones(3))
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_objects_that_differ_in_several_attributes_are_one_change(tmp_path):
+    torch._dynamo.reset()
+    program = tmp_path / "program.py"
+    program.write_text("import torch\n" + _FLAGS)
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(program))
+    document = dict(summary.load(str(tmp_path / "dump")), program=str(program))
+    (change,) = advise.changes(document)
+    told = [one.words for one in (change,) + change.also]
+    assert {one.split("`")[1] for one in told} == {"self.bias", "self.act"}
+    assert change.advice.startswith(told[0].split("`")[1] + " is what its object was made with")
+    wanted, before = run(_FLAGS, "flags")
+    followed = _FLAGS.replace('    block.compile(backend="eager")', "    pass")
+    result, after = run(
+        followed.replace("def whole", '@torch.compile(backend="eager")\ndef whole'), "flags after"
+    )
+    assert len(before) == 4 and len(after) == 1
+    torch.testing.assert_close(result, wanted)
+
+
 _LAYERED = """
 class Layer(torch.nn.Module):
     def __init__(self, index):

@@ -2148,8 +2148,9 @@ for calls in range(1, 5):
             helps(
                 "{name} is what its object was made with, as the index of a layer is: each object "
                 "has compiles of its own, and together they may reach torch's limit. Compile what "
-                "calls all of them in place of each, as torch.compile(model) of the module that "
-                "holds them: its loop over them is unrolled, which is one compile.",
+                "calls all of them in place of each, the module that holds them as "
+                "torch.compile(model), or a function that takes them as an argument and has the "
+                "loop over them: the loop is unrolled, which is one compile.",
                 _SCALES,
                 _SCALES.replace('    @torch.compile(backend="eager")\n', "")
                 .replace("result = torch.ones(3)\n", "")

@@ -627,9 +627,7 @@ def _sizes(entry: Document) -> Dict[Tuple[str, int], str]:
 
 
 _OF_OBJECT = (
-    re.compile(
-        r"^check_tensor\((?P<name>self\b[^,]*_parameters\['\w+'\]), .*size=(?P<value>\[.*?\])"
-    ),
+    re.compile(r"^check_tensor\((?P<name>self\b[^,]*), Parameter, .*size=(?P<value>\[.*?\])"),
     re.compile(
         r"^(?P<name>self\.[^=<>!]+?) == (?P<value>-?\d[\w.+-]*|[bB]?['\"].*|True|False)$", re.S
     ),

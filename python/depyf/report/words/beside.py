@@ -352,10 +352,12 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
         told = "%s is another object than before" % which
     else:
         told = "%s was %s, is %s" % (which, before, after)
+    is_named = found["name"] == name  # else what torch hints at is another value's
     found.update(kind="value", name=name, before=before, after=after)
     found["words"] = told + ": one method serves several objects, each with its own"
-    if found["row"] != "value of each object" or found["name"] != name:
-        advise(found, "value of each object")
+    advise(found, "value of each object")
+    if not is_named:
+        del found["help"][1:], found["patches"][1:]
 
 
 def is_on_stack(found: Said) -> bool:
