@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -115,6 +116,23 @@ def test_source_distribution_has_what_a_build_needs_and_nothing_else(sdist):
         assert name in names, name
     for name in names:
         assert name.split("/")[0] not in ("build", ".venv", ".git", ".ci", "dist"), name
+
+
+@pytest.mark.slow
+def test_source_distribution_has_all_that_was_committed(sdist, tmp_path):
+    """With it, its tests have the bytecode that they read."""
+    tree, source = exported(tmp_path / "tree"), tmp_path / "source"
+    for name in ("build", ".venv"):
+        shutil.rmtree(os.path.join(tree, name))
+    with tarfile.open(fileobj=io.BytesIO(sdist[0])) as archive:
+        archive.extractall(str(source))
+    source = source / ("depyf-%s" % VERSION)
+    release = load_script("release")
+    release.check_sdist(pathlib.Path(tree), source)
+    (first, *_) = sorted(source.glob("tests/fixtures/**/*.pyc"))
+    first.unlink()
+    with pytest.raises(release.Failed, match=re.escape(first.name)):
+        release.check_sdist(pathlib.Path(tree), source)
 
 
 @pytest.mark.slow
@@ -281,6 +299,65 @@ def test_a_wheel_is_all_that_a_machine_without_a_compiler_needs(wheel, which, tm
     assert done.stdout.strip() in ("identical", "exact", "equivalent"), minor
     done = run("depyf", "run", "mod.py")
     assert done.returncode == 2 and "pip install torch" in done.stderr
+
+
+def stand_in(folder, name, version):
+    """A wheel of that name and version, with a package that has its version and nothing else."""
+    folder.mkdir(exist_ok=True)
+    path = folder / ("%s-%s-py3-none-any.whl" % (name, version))
+    with zipfile.ZipFile(str(path), "w") as archive:
+        for file, text in {
+            "%s/__init__.py" % name.lower(): "__version__ = %r\n" % version,
+            "%s-%s.dist-info/METADATA": "Metadata-Version: 2.1\nName: %s\nVersion: %s\n",
+            "%s-%s.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"
+            "Tag: py3-none-any\n",
+            "%s-%s.dist-info/RECORD": "",
+        }.items():
+            full = [one % (name, version) if "%s" in one else one for one in (file, text)]
+            archive.writestr(*full)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are a shell's")
+def test_readmes_way_where_a_depyf_is_installed(wheel, tmp_path):
+    """A package of the original's name and version stands for it; then an older build of ours."""
+    (command,) = re.findall(r"(?m)^env/bin/pip install .*--force-reinstall.*", read("README.md"))
+    original = stand_in(tmp_path / "other", "depyf", "0.20.0")
+    interpreter = sorted(pythons.INTERPRETERS.interpreters().items())[0][1]
+    fresh_environment(interpreter, tmp_path / "env", original)
+    shutil.copy(str(wheel), str(tmp_path))
+    shows = [str(tmp_path / "env" / "bin" / "python"), "-c"]
+    shows += ["import depyf; print(depyf.__version__, hasattr(depyf, 'old'), len(depyf.__all__))"]
+    for _ in range(2):
+        subprocess.run(command, shell=True, cwd=str(tmp_path), check=True)
+        shown = subprocess.check_output(shows).decode().split()
+        assert shown == [VERSION, "False", str(len(__import__("depyf").__all__))]
+        (package,) = tmp_path.glob("env/lib/python*/site-packages/depyf")
+        with open(str(package / "__init__.py"), "a") as file:
+            file.write("old = 1\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are a shell's")
+def test_the_file_of_a_wheel_gives_the_extra(wheel, tmp_path):
+    """`depyf[report]` alone would be the original's; the file's name with it is this one's."""
+    (words,) = re.findall(r'pip install "\./depyf-VERSION-….whl(\[\w+\])"', read("README.md"))
+    stand_in(tmp_path, "Jinja2", "3.0")
+    target = tmp_path / "site"
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--find-links",
+        str(tmp_path),
+    ]
+    subprocess.run(pip + ["--target", str(target), str(wheel) + words], check=True)
+    installed = {path.name for path in target.glob("*.dist-info")}
+    assert installed == {"depyf-%s.dist-info" % VERSION, "Jinja2-3.0.dist-info"}
 
 
 @pytest.mark.slow
