@@ -51,7 +51,8 @@ dump        what one stage made of each code object
             that structure works on after one of its steps (--after help names them)
 compare     do two files do the same? identical, exact or equivalent (proven), unproven, or
             different
-completion  a script that completes this command in a shell
+completion  a script that completes this command in a shell, under the name that it is called by:
+            source <(depyf completion bash), depyf completion fish | source
 
 options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
@@ -60,7 +61,7 @@ options
   --force                 replace files of another content in DIR; without it they stay, and the
                           exit code is 1
   -j, --jobs N            files at a time (default: one for each processor)
-  --no-check              do not check the source: about four times as fast
+  --check, --no-check     check the source (the default), or not: about four times as fast
   --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the
                           graph that flow, lift or simplify made, for Graphviz
   --python 3.X            the input is marshal data of that version, without a header
@@ -169,7 +170,7 @@ Verb parse_verb(const std::string& text, bool in_python) {
 /// Throws UsageError where options that are right by themselves do not go together.
 void check_options(const Options& options) {
   if (options.verb == Verb::Completion) {
-    if (options.paths.size() != 1 || !completion_script(options.paths[0]))
+    if (options.paths.size() != 1 || !completion_script(options.paths[0], "", false))
       throw UsageError("completion takes the name of a shell: bash, zsh or fish");
     return;
   }
@@ -826,7 +827,8 @@ int flushed(int code) {
   return code == 0 ? 1 : code;
 }
 
-int run_command(std::span<const std::string> arguments, const cli::HostPython& host) {
+int run_command(std::span<const std::string> arguments, const cli::HostPython& host,
+                std::string_view program) {
   hold_standard_streams();
   if (!arguments.empty() && is_of_the_package(arguments[0])) {
     report("'" + arguments[0] +
@@ -857,7 +859,8 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
   Progress so_far;
   const Interruption interruption([&so_far] { last_words(so_far); });
   try {
-    Options options = parse_options(arguments, static_cast<bool>(host.compile));
+    const bool in_package = static_cast<bool>(host.compile);
+    Options options = parse_options(arguments, in_package);
     options.host = host;
     if (options.verb == Verb::Decompile && options.check)  // it starts interpreters
       for (const std::string& line : cli::unusable_settings()) report(line, Colour::Yellow);
@@ -873,7 +876,7 @@ int run_command(std::span<const std::string> arguments, const cli::HostPython& h
         code = run_compare(options);
         break;
       case Verb::Completion:
-        write_all(stdout, *completion_script(options.paths[0]));
+        write_all(stdout, *completion_script(options.paths[0], program, in_package));
         code = 0;
         break;
     }

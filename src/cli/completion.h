@@ -9,7 +9,10 @@ namespace depyf {
 /// ("CPython 3.7 to ...") and @STAGES@ ("bytecode flow ...").
 std::string filled_in(std::string_view text);
 
-/// The script that completes `depyf` in this shell (bash, zsh, fish); none for another.
-std::optional<std::string> completion_script(std::string_view shell);
+/// The script that completes this command in a shell (bash, zsh, fish); none for another shell.
+/// `program` is the path or name that the command is called by; `in_package` says whether it has
+/// the commands about torch.compile, too.
+std::optional<std::string> completion_script(std::string_view shell, std::string_view program,
+                                             bool in_package);
 
 }  // namespace depyf

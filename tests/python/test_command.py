@@ -486,6 +486,51 @@ def test_completion_names_every_command(shell):
     assert run("completion", "tcsh").returncode == 2
 
 
+NATIVE_PROGRAM = native_command()
+needs_native_program = pytest.mark.skipif(NATIVE_PROGRAM is None, reason="depyf is not built")
+
+
+@needs_native_program
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_the_native_program_offers_what_it_has(shell, tmp_path):
+    """Its file has a name of its own, which is what the shell completes."""
+    program = tmp_path / "depyf-0.1.0-linux"
+    program.symlink_to(NATIVE_PROGRAM)
+    script = subprocess.check_output([str(program), "completion", shell]).decode()
+    assert "@" not in script.replace('"$@"', "")
+    assert all(word in script for word in ("decompile", "dis", "dump", "compare", "code"))
+    foreign = r"\b(run|report|diff|recompiles|nonfinite|backend|guards|caches|page)\b"
+    assert re.findall(foreign, script) == []
+    registered = {
+        "bash": "complete -o filenames -F _depyf_0_1_0_linux depyf-0.1.0-linux",
+        "zsh": "compdef _depyf_0_1_0_linux depyf-0.1.0-linux",
+        "fish": "complete -c depyf-0.1.0-linux -l stage",
+    }
+    assert registered[shell] in script and "\n_depyf()" not in script
+    if shutil.which(shell):
+        assert subprocess.run([shutil.which(shell), "-n"], input=script.encode()).returncode == 0
+    # a name that a shell would not take as it is
+    odd = tmp_path / "a b;c"
+    odd.symlink_to(NATIVE_PROGRAM)
+    script = subprocess.check_output([str(odd), "completion", shell]).decode()
+    assert "a b" not in script and ("-c depyf " in script or "_depyf depyf\n" in script)
+
+
+@needs_native_program
+def test_two_programs_are_completed_in_one_shell(tmp_path):
+    if not shutil.which("bash"):
+        pytest.skip("bash is not here")
+    script = run("completion", "bash").stdout
+    script += subprocess.check_output(
+        ["bash", "-c", 'exec -a other-depyf "$0" completion bash', NATIVE_PROGRAM]
+    ).decode()
+    script += "COMP_CWORD=1; COMP_WORDS=(any r)\n"
+    for function in ("_depyf", "_other_depyf"):
+        script += '%s; echo "${COMPREPLY[*]}"\n' % function
+    shown = subprocess.check_output(["bash", "-c", script]).decode()
+    assert shown == "run report\n\n"
+
+
 def completed(folder, *words):
     """What the bash script offers for the last word."""
     bash = shutil.which("bash")
