@@ -371,8 +371,23 @@ def _incomplete(why: str) -> int:
 
 
 def _encodable(text: str) -> str:
-    """The text with escapes for what standard output has no bytes for."""
+    """The text with escapes for what standard output has no bytes for.
+
+    In the locale C a file's name has a surrogate for each byte that is not ASCII: such a byte is
+    written as it is where standard output lets it pass, else what it is in UTF-8.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    if getattr(sys.stdout, "errors", None) == "surrogateescape":
+        return "".join(
+            one
+            if "\udc80" <= one <= "\udcff"
+            else one.encode(encoding, "backslashreplace").decode(encoding)
+            for one in text
+        )
+    try:
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        pass  # a name of Windows that is no text
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 

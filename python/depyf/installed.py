@@ -10,7 +10,8 @@ import sys
 try:
     from depyf import _core as _core
 except ImportError as _error:
-    if "_core" not in str(_error):
+    # a library that it needs may be what is missing: the message has that one's name alone
+    if "_core" not in "%s %s" % (_error, _error.name):
         raise
     _here = os.path.dirname(os.path.abspath(__file__))
     raise ImportError(
@@ -18,7 +19,8 @@ except ImportError as _error:
         % (
             _here,
             _error,
-            "install the package with pip, from a wheel for this system or from a checkout"
+            "install the package with pip, from a wheel for this system (manylinux for glibc, "
+            "musllinux for musl) or from a checkout"
             if os.path.isdir(_here)
             else "Python loads no compiled part from a zip file: unpack it",
         )

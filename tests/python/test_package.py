@@ -66,6 +66,31 @@ def test_the_command_says_its_version_and_which_depyf_it_is():
     assert "PyPI's depyf is another project" in second
 
 
+@pytest.mark.parametrize(
+    "encoding, shown",
+    [
+        # that of Python in the locale C, without its UTF-8 mode
+        ("ascii:surrogateescape", "f\u00e9 \u00fc".encode("utf-8")),
+        ("ascii:strict", b"f\\xe9 \\xfc"),
+        ("utf-8:strict", "f\u00e9 \u00fc".encode("utf-8")),
+        ("latin-1:strict", "f\u00e9 \u00fc".encode("latin-1")),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files are text there")
+def test_the_command_says_its_folder_in_every_locale(encoding, shown, tmp_path):
+    folder = tmp_path / "f\u00e9 \u00fc"
+    shutil.copytree(os.path.dirname(depyf.__file__), str(folder / "depyf"))
+    environment = dict(os.environ, PYTHONIOENCODING=encoding, LC_ALL="C", PYTHONUTF8="0")
+    environment["PYTHONPATH"] = str(folder)
+    text = subprocess.run(
+        [sys.executable, "-m", "depyf", "--version"],
+        check=True,
+        stdout=subprocess.PIPE,
+        env=environment,
+    ).stdout
+    assert shown + b"/depyf; PyPI's" in text and b"udc" not in text
+
+
 def test_the_command_names_another_depyf_in_the_environment(tmp_path):
     path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
     for version, lines in [("0.20.0", 3), (depyf.__version__, 2)]:
@@ -272,6 +297,30 @@ def test_the_stub_of_the_extension_has_its_parameters():
     for one in functions:
         names = list(inspect.signature(getattr(core, one.name)).parameters)
         assert [argument.arg for argument in one.args.args] == names, one.name
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compiles an ELF library")
+def test_the_error_names_the_extension_for_a_program(tmp_path):
+    """`import depyf` alone loads nothing compiled; what needs it says why it cannot be had."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    package = tmp_path / "depyf"
+    shutil.copytree(os.path.dirname(depyf.__file__), str(package))
+    empty = tmp_path / "empty.c"
+    empty.write_text("")
+    library = str(tmp_path / "libnot_here.so.1")
+    build = [compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", str(empty)]
+    subprocess.run([*build, "-o", library], check=True)
+    subprocess.run([*build, library, "-o", str(package / "_core.abi3.so")], check=True)
+    os.unlink(library)
+    done = command_beside(tmp_path, "-m", "depyf", "--version")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert "libnot_here.so.1" in done.stderr and "a wheel for this system" in done.stderr
+    done = command_beside(tmp_path, "-c", "import depyf; depyf.decompile")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: depyf's compiled part depyf._core cannot be loaded")
 
 
 def extension():
