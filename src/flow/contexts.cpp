@@ -410,15 +410,33 @@ class Expansion : BlockSurvey {
   /// way the body was entered. Its tail stays with each copy of the body, as in 3.9, up to the
   /// first instruction that needs more than that.
   void leave_finally(std::uint32_t index) {
+    leave_finally_body(list_.instrs[index++]);
     for (std::uint32_t count = 0; count < kFinallyTail && index < list_.instrs.size();
          ++count, ++index) {
       const Instr& instr = list_.instrs[index];
-      if (instr.op != Op::RETURN_VALUE && !acts_on_values_alone(instr.op)) break;
       here_ = &instr;
+      if (instr.op == Op::POP_FINALLY) {  // of the body around that one
+        leave_finally_body(instr);
+        count = 0;
+        continue;
+      }
+      if (instr.op != Op::RETURN_VALUE && !acts_on_values_alone(instr.op)) break;
       emit(instr);
       if (instr.op == Op::RETURN_VALUE) return;
     }
     go(index);
+  }
+
+  void leave_finally_body(const Instr& instr) {
+    const Entered top = context_ == kNone ? Entered::Loop : contexts_[context_].kind;
+    const bool by_handler = top == Entered::Handler;
+    if (!by_handler && top != Entered::Normally && top != Entered::ByCall)
+      fail(instr, "is outside of a `finally` body");
+    need_above(instr, (by_handler ? 6 : 0) + (instr.arg != 0));
+    if (by_handler)
+      leave_handler(instr.arg != 0);
+    else
+      context_ = parent(context_);
   }
 
   /// `try: pass`, or `break` or `continue` instead: protected code that is none. What ends it
@@ -687,16 +705,7 @@ class Expansion : BlockSurvey {
         go(instr.target);
         return;
       case Op::POP_FINALLY:
-        if (bottom) fail(instr, "is outside of a `finally` body");
-        if (top == Entered::Handler || top == Entered::Normally || top == Entered::ByCall)
-          need_above(instr, (top == Entered::Handler ? 6 : 0) + (instr.arg != 0));
-        if (top == Entered::Handler)
-          leave_handler(instr.arg != 0);
-        else if (top == Entered::Normally || top == Entered::ByCall)
-          context_ = parent(context_);
-        else
-          fail(instr, "is outside of a `finally` body");
-        leave_finally(next);
+        leave_finally(index);
         return;
       case Op::END_FINALLY:
         end_finally(instr, next);

@@ -565,6 +565,34 @@ TEST_F(FlowTest, ReturnInAFinallyBodyOfThreeEightStaysWithItsCopy) {
   EXPECT_EQ(returns, 2);
 }
 
+TEST_F(FlowTest, ReturnOutOfTwoFinallyBodiesOfThreeEightStaysWithEachCopy) {
+  version(8);
+  const Cfg cfg = build_cfg(module, code,
+                            list({/*0*/ op(Op::LOAD_CONST),
+                                  to(Op::SETUP_FINALLY, 6),
+                                  op(Op::LOAD_FAST, 0),
+                                  op(Op::POP_TOP),
+                                  op(Op::POP_BLOCK),
+                                  op(Op::BEGIN_FINALLY),
+                                  /*6*/ op(Op::LOAD_CONST),
+                                  to(Op::SETUP_FINALLY, 12),
+                                  op(Op::LOAD_FAST, 0),
+                                  op(Op::POP_TOP),
+                                  op(Op::POP_BLOCK),
+                                  op(Op::BEGIN_FINALLY),
+                                  /*12*/ op(Op::LOAD_FAST, 1),
+                                  op(Op::POP_FINALLY, 1),
+                                  op(Op::SWAP, 2),
+                                  op(Op::POP_TOP),
+                                  op(Op::POP_FINALLY, 1),
+                                  op(Op::SWAP, 2),
+                                  op(Op::POP_TOP),
+                                  op(Op::RETURN_VALUE)}));
+  int returns = 0;
+  for (const Instr& instr : cfg.instrs) returns += instr.op == Op::RETURN_VALUE;
+  EXPECT_EQ(returns, 4);  // each body is entered with an exception and without
+}
+
 TEST_F(FlowTest, TextShowsRegionsBlocksAndEdges) {
   version(9);
   const Instr name = op(Op::LOAD_GLOBAL, module.intern("spam").index);
