@@ -261,6 +261,19 @@ void Lockstep::mark_held(TokenId id, std::uint32_t by, std::vector<TokenId>& see
   token.mark_class |= by;
 }
 
+/// A tuple, whose own end nobody notices, of what the other side holds, too?
+bool Lockstep::ends_unnoticed(Which side, ValueId id) {
+  const Value& value = (*sides_[side].lifted)[id];
+  if (value.kind != ValueKind::Operation || value.op != Op::BUILD_TUPLE) return false;
+  const std::uint32_t other = kBySide[side == kA ? kB : kA];
+  return std::ranges::all_of(value.operands, [&](ValueId item) {
+    const Token& token = tokens_[tokens_.find(get(side, item))];
+    if (token.kind == TokenKind::Leaf)
+      return token.mark == mark_ && (token.mark_class & (other | kByBoth)) != 0;
+    return token.kind == TokenKind::Constant || token.kind == TokenKind::Nullary;
+  });
+}
+
 void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b, ValueId during_a,
                          ValueId during_b) {
   if (!compares_held_) return;
@@ -302,11 +315,17 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
   for (TokenId id : seen) {
     const std::uint32_t by = tokens_[id].mark_class;
     if (by == kBySide[kA] && goes_away) continue;
-    if (by == kBySide[kA] || by == kBySide[kB])
+    for (Which side : {kA, kB}) {
+      if (by != kBySide[side] || std::ranges::any_of(lists[side], [&](ValueId held) {
+            return held.valid() && tokens_.find(get(side, held)) == id &&
+                   ends_unnoticed(side, held);
+          }))
+        continue;
       part(here(kA) + " while the stack of the " +
-           (by == kBySide[kA] ? "first holds a value that the second"
-                              : "second holds a value that the first") +
+           (side == kA ? "first holds a value that the second"
+                       : "second holds a value that the first") +
            " has let go of");
+    }
   }
 }
 

@@ -282,6 +282,26 @@ def break_in_nested_calls(compiled):
     return compiled(f)(x_())
 
 
+@program(3)
+def break_in_a_closure_that_reads_what_changes(compiled):
+    # torch's stack holds the tuple of the cells that a resume function was called with
+    def f(x):
+        def inner():
+            torch._dynamo.graph_break()
+            return change(x)
+
+        change = functools.partial(torch.mul, other=10)
+        x = inner()
+        change = functools.partial(torch.add, other=3)
+        return inner() + x
+
+    nested = hasattr(torch._dynamo.config, "nested_graph_breaks")
+    with (
+        torch._dynamo.config.patch(nested_graph_breaks=True) if nested else contextlib.nullcontext()
+    ):
+        return compiled(f)(x_())
+
+
 @program(2)
 def break_between_operands(compiled):
     def f(x, y):
