@@ -14,32 +14,32 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
 _OURS = ("run", "report", "diff")
-#: errors of a write to standard output that is there
+#: errors of a write to a standard output that exists
 _UNWRITTEN = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
-#: those of the core, which src/cli reads
+#: the verbs of the core, which src/cli parses
 _CORE = ("decompile", "dis", "dump", "compare", "completion")
 
 _HELP = """\
-depyf shows what torch.compile makes of a program, and decompiles Python bytecode.
+depyf shows what torch.compile makes from a program, and decompiles Python bytecode.
 
 about torch.compile:
-  depyf run [options] SCRIPT [ARGUMENT...]     run a program and dump what torch.compile made
+  depyf run [options] SCRIPT [ARGUMENT...]     run a program and write what torch.compile made
   depyf run [options] -m MODULE [ARGUMENT...]
-  depyf report DUMP...                         build the page of a dump again; compare ranks
-  depyf diff DUMP_A DUMP_B                     what appeared, vanished or changed
-(each with --help)
+  depyf report DUMP...                         build the report of a dump again; compare ranks
+  depyf diff DUMP_A DUMP_B                     show the differences between two dumps
+(each command has --help)
 
 about bytecode:
 """
 
 
 def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentParser]]":
-    """The parser of all of them, and that of each."""
+    """The parser of the whole command, and the parser of each verb."""
     import argparse
 
     class Parser(argparse.ArgumentParser):
-        """One whose exit code is right also where its text cannot be written."""
+        """A parser that exits with the right code also if its text cannot be written."""
 
         def print_help(self, file: "Any" = None) -> None:
             if _quietly(lambda: print(self.format_help(), end="")):
@@ -58,14 +58,14 @@ def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
     run: "argparse.ArgumentParser" = verbs.add_parser(
         "run",
         allow_abbrev=False,
-        help="run a program and look at what torch.compile makes of it",
+        help="run a program and write what torch.compile makes from it",
         usage="depyf run [options] (SCRIPT | -m MODULE) [ARGUMENT...]",
-        description="Runs a program as python would, and leaves a dump and a summary of what "
-        "torch.compile made. "
-        "Exit code and exceptions are the program's own; the summary goes to standard error.",
+        description="Runs a program as python would, writes what torch.compile made to a folder "
+        "(the dump), and prints a summary to standard error. Exit code and exceptions are the "
+        "program's own, except where a --max option is exceeded.",
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
-        "DIR/rank_N. A program that a signal ends (SIGTERM, SIGKILL) leaves its dump without page "
-        "and summary: `depyf report DIR` makes both",
+        "DIR/rank_N. If a signal ends the program (SIGTERM, SIGKILL), the dump has no report and "
+        "no summary is printed: `depyf report DIR` makes both",
     )
     _add_outputs(run)
     _add_questions(run)
@@ -78,29 +78,31 @@ def _add_outputs(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--dump",
         metavar="DIR",
-        help="where to write (default: depyf_dump, numbered where another program's is there)",
+        help="folder of the dump (default: depyf_dump, with a number if another program's dump is "
+        "there)",
     )
     run.add_argument(
-        "--force", action="store_true", help="write over the dump of another program, too"
+        "--force", action="store_true", help="overwrite a dump even if it is of another program"
     )
     run.add_argument("--open", action="store_true", help="open the report in a browser at the end")
     run.add_argument(
         "--json",
         action="store_true",
-        help="print the run as JSON at the end; standard output holds nothing else, as what the "
-        "program prints goes to standard error",
+        help="print the run as JSON to standard output at the end; what the program prints goes to "
+        "standard error",
     )
     run.add_argument(
         "--no-caches",
         dest="caches",
         action="store_false",
-        help="turn torch's compile caches off, so that every stage is computed and shown",
+        help="turn torch's compile caches off, so that torch computes every stage and depyf shows "
+        "it",
     )
     run.add_argument(
         "--no-follow",
         dest="follow",
         action="store_false",
-        help="do not look at workers that the program starts by multiprocessing or subprocess",
+        help="do not capture processes that the program starts with multiprocessing or subprocess",
     )
 
 
@@ -108,10 +110,10 @@ def _add_questions(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--advise",
         action="store_true",
-        help="print only the three changes worth most, with patches where they can be written",
+        help="print only the three changes that save most, with a patch where depyf can write one",
     )
     run.add_argument(
-        "--profile", action="store_true", help="say where the time goes once it is compiled"
+        "--profile", action="store_true", help="measure where the time of compiled calls goes"
     )
     run.add_argument("--breaks", action="store_true", help="print only the graph breaks")
     run.add_argument("--recompiles", action="store_true", help="print only the recompiles")
@@ -121,8 +123,8 @@ def _add_questions(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--find-nonfinite",
         action="store_true",
-        help="run captured graphs operation by operation and name the first that made NaN or "
-        "infinity",
+        help="run captured graphs operation by operation and name the first operation that made "
+        "NaN or infinity",
     )
 
 
@@ -130,7 +132,7 @@ def _add_budgets(run: "argparse.ArgumentParser") -> None:
     for name, what in (
         ("breaks", "graph breaks"),
         ("recompiles", "recompiles"),
-        ("compile-seconds", "seconds of compiling"),
+        ("compile-seconds", "seconds of compile time"),
     ):
         run.add_argument(
             "--max-" + name,
@@ -146,8 +148,8 @@ def _add_program(run: "argparse.ArgumentParser") -> None:
     run.add_argument(
         "--backend",
         metavar="NAME",
-        help="compile with this backend in place of the program's, such as eager or aot_eager, "
-        "which need no C++ compiler",
+        help="compile with this backend in place of the program's; eager and aot_eager need no C++ "
+        "compiler",
     )
     run.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module"
@@ -159,16 +161,16 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
     report: "argparse.ArgumentParser" = verbs.add_parser(
         "report",
         allow_abbrev=False,
-        help="build the page of a dump again",
+        help="build the report of a dump again",
         usage="depyf report [--open] [--text] DUMP...",
-        description="Builds index.html from dumps, or from a log of TORCH_TRACE, and says where "
-        "ranks of a distributed "
-        "run were compiled differently. A folder with rank_0, rank_1, ... is one distributed run; "
-        "so are several folders.",
+        description="Builds the report, index.html, from dumps or from a log of TORCH_TRACE. "
+        "For a distributed run it also names what torch compiled differently on different ranks. "
+        "A folder with rank_0, rank_1, ... is one distributed run; several folders together are, "
+        "too.",
         epilog="exit code: 0 done; 1 ranks differ; 2 a dump could not be read",
     )
-    report.add_argument("--open", action="store_true", help="open the page in a browser")
-    report.add_argument("--text", action="store_true", help="print the summary only; write no page")
+    report.add_argument("--open", action="store_true", help="open the report in a browser")
+    report.add_argument("--text", action="store_true", help="only print the summary")
     report.add_argument("dumps", nargs="+", metavar="DUMP")
     return report
 
@@ -179,10 +181,9 @@ def _add_diff(verbs: "Any") -> "argparse.ArgumentParser":
         allow_abbrev=False,
         help="compare two dumps",
         usage="depyf diff [--page FILE] [--lines N] DUMP_A DUMP_B",
-        description="What appeared, vanished or changed between two dumps: functions, graphs, "
-        "breaks, guards, kernels. "
-        "Names with numbers that differ from run to run, addresses and paths of caches are no "
-        "difference.",
+        description="Shows the differences between two dumps: functions, graphs, breaks, guards "
+        "and kernels that were added, removed or changed. Numbers in names that change from run to "
+        "run, addresses and paths of caches do not count.",
         epilog="exit code: 0 the same; 1 different; 2 a dump could not be read",
     )
     diff.add_argument("--page", metavar="FILE", help="write the differences as an HTML page too")
@@ -191,7 +192,7 @@ def _add_diff(verbs: "Any") -> "argparse.ArgumentParser":
         type=int,
         default=40,
         metavar="N",
-        help="lines of each text difference (default 40)",
+        help="print at most N lines of each text difference (default 40)",
     )
     diff.add_argument("a", metavar="DUMP_A")
     diff.add_argument("b", metavar="DUMP_B")
@@ -243,7 +244,7 @@ def _main(arguments: "List[str]") -> int:
         if options.module and options.program:  # -mMODULE in one word leaves its arguments there
             options.module, options.program = options.module + options.program, []
         if options.backend and options.find_nonfinite:
-            run_parser.error("--find-nonfinite has a backend of its own; leave --backend out")
+            run_parser.error("--find-nonfinite uses its own backend; leave --backend out")
         if options.guards is not None:
             from depyf.summary import guards_text
 
@@ -264,7 +265,7 @@ def _main(arguments: "List[str]") -> int:
 
 
 def _meant(word: str) -> "Optional[str]":
-    """The command that a word which is none comes close to, or None."""
+    """The command that is most similar to an unknown word, or None."""
     import difflib
 
     known = _OURS + _CORE
@@ -274,7 +275,7 @@ def _meant(word: str) -> "Optional[str]":
 
 
 def _meant_option(word: str, help: str) -> "Optional[str]":
-    """The option in a command's help that a word which is none comes close to, or None."""
+    """The option in a command's help that is most similar to an unknown one, or None."""
     import difflib
     import re
 
@@ -283,7 +284,7 @@ def _meant_option(word: str, help: str) -> "Optional[str]":
 
 
 def _from_zero(text: str, number: "Callable[[str], Any]") -> "Any":
-    """The number that a text holds; ArgumentTypeError for what is none, or below 0."""
+    """The number that a text holds; ArgumentTypeError if it holds none, or one below 0."""
     import argparse
 
     try:
@@ -291,7 +292,7 @@ def _from_zero(text: str, number: "Callable[[str], Any]") -> "Any":
     except ValueError:
         found = None
     if found is None or not found >= 0:  # nan is not
-        raise argparse.ArgumentTypeError("%r is no number from 0 on" % text)
+        raise argparse.ArgumentTypeError("%r is not a number of 0 or more" % text)
     return found
 
 
@@ -304,7 +305,7 @@ def _seconds(text: str) -> float:
 
 
 def _core_command(arguments: "List[str]") -> int:
-    """The core's subcommands; they check their output with this process's own compiler."""
+    """Runs a verb of the core, which checks its output with this process's own compiler."""
     import marshal
     import signal
     import threading
@@ -317,14 +318,14 @@ def _core_command(arguments: "List[str]") -> int:
             compile(source, filename, "exec", dont_inherit=True, optimize=optimize)
         )
 
-    # The core runs no bytecode in between, so that Python would see Ctrl-C only at the end.
+    # The core runs no bytecode, so Python's own handler would see Ctrl-C only at the end.
     handler = None
     if threading.current_thread() is threading.main_thread():
         handler = signal.getsignal(signal.SIGINT)
         if handler is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        # Those about the source are its author's; with -W error they would be exceptions.
+        # Warnings about the source are for its author; with -W error they would be exceptions.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _core.main(arguments, compiled)
@@ -334,9 +335,11 @@ def _core_command(arguments: "List[str]") -> int:
 
 
 def _quietly(command: "Callable[[], Any]") -> int:
-    """Runs what prints, which may be read by `head`: a pipe that is closed is no error, and the
-    interpreter must not try again at its end. Output that cannot be written is a failure, and so
-    is the exit code of a command that failed by itself. Ctrl-C ends it without a traceback.
+    """Runs a command that prints, and returns the exit code.
+
+    A closed pipe (`depyf ... | head`) is no error, and the interpreter must not write to it again
+    at exit. Output that cannot be written is exit code 1, unless the command failed by itself.
+    Ctrl-C ends the command without a traceback.
     """
     code = 0
     try:
@@ -356,13 +359,13 @@ def _quietly(command: "Callable[[], Any]") -> int:
 
 
 def _interrupted() -> int:
-    """Ends this process as Ctrl-C ends others, so that a shell's loop ends with it."""
+    """Ends this process by SIGINT, so that a shell's loop ends with it."""
     import signal
 
     complain("depyf: interrupted\n")
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)
-    return 130  # where the signal is blocked
+    return 130  # if the signal is blocked
 
 
 def _incomplete(why: str) -> int:
@@ -371,10 +374,10 @@ def _incomplete(why: str) -> int:
 
 
 def _encodable(text: str) -> str:
-    """The text with escapes for what standard output has no bytes for.
+    """The text, with escapes for characters that standard output cannot encode.
 
-    In the locale C a file's name has a surrogate for each byte that is not ASCII: such a byte is
-    written as it is where standard output lets it pass, else what it is in UTF-8.
+    In the C locale, the name of a file has a surrogate for each byte that is not ASCII. Such a byte
+    is written unchanged if standard output allows it, and otherwise as an escape.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if getattr(sys.stdout, "errors", None) == "surrogateescape":

@@ -550,9 +550,12 @@ def test_the_command_is_a_front_door(start, tmp_path):
         (["--adivse"], "unrecognized arguments: --adivse; did you mean --advise?"),
         (["--max-break", "0"], "unrecognized arguments: --max-break; did you mean --max-breaks?"),
         (["--xyz"], "unrecognized arguments: --xyz\n"),
-        (["--max-breaks", "-1"], "argument --max-breaks: '-1' is no number from 0 on"),
-        (["--max-recompiles", "few"], "argument --max-recompiles: 'few' is no number from 0 on"),
-        (["--max-compile-seconds", "nan"], "'nan' is no number from 0 on"),
+        (["--max-breaks", "-1"], "argument --max-breaks: '-1' is not a number of 0 or more"),
+        (
+            ["--max-recompiles", "few"],
+            "argument --max-recompiles: 'few' is not a number of 0 or more",
+        ),
+        (["--max-compile-seconds", "nan"], "'nan' is not a number of 0 or more"),
     ):
         code, _, err = said("run", *(wrong + ["ran.py"]))
         assert code == 2 and told in err and not (tmp_path / "ran").exists()

@@ -50,7 +50,7 @@ class expect(capture):
         }
         for name, number in self._allowed.items():
             if number is not None and not number >= 0:
-                raise ValueError("%s=%s is no number from 0 on" % (name, number))
+                raise ValueError("%s=%s is not a number of 0 or more" % (name, number))
 
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
         session = self._session
