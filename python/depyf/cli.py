@@ -377,7 +377,7 @@ def _encodable(text: str) -> str:
     """The text, with escapes for characters that standard output cannot encode.
 
     In the C locale, the name of a file has a surrogate for each byte that is not ASCII. Such a byte
-    is written unchanged if standard output allows it, and otherwise as an escape.
+    is written unchanged if standard output allows it, and is decoded as UTF-8 otherwise.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if getattr(sys.stdout, "errors", None) == "surrogateescape":
