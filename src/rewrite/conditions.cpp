@@ -1,7 +1,7 @@
 // What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`,
 // was an `elif`, or followed it; whether conditions were nested or joined by `and`, and which of
-// nested `try` are one. Columns tell from 3.11 on; without them, flat, as a person writes guards,
-// unless it is an `elif`.
+// nested `try` are one. Columns tell from 3.11 on. Without them, flat, as a person writes guards,
+// unless it is an `elif`, or rows (3.10) fit an `else`.
 #include <algorithm>
 #include <optional>
 
@@ -138,12 +138,70 @@ class Branches {
     return last && s.orelse.empty() ? false : s.kind == StmtKind::Try || leaves(s);
   }
 
+  /// A branch that leaves, without an `else`.
+  bool is_guard(StmtId id) const {
+    const Stmt& s = r_.ast[id];
+    return s.kind == StmtKind::If && s.flag != kElseWritten && s.orelse.empty() &&
+           never_ends(r_.ast, s.body);
+  }
+
+  std::int32_t row_gap(StmtId before, StmtId behind) const {
+    return columns_.rows(behind).first - columns_.rows(before).last;
+  }
+
+  bool has_constant(StmtId id) const {
+    const ExprId value = r_.ast[id].e[0];
+    return !value || r_.ast[value].kind == ExprKind::Constant;
+  }
+
+  /// Rows without columns do not distinguish a row of `else:` from an empty one, so the form that
+  /// is more frequent in source code is taken. Several branches on neighbouring rows, and an end
+  /// that has a row or two without code before it, are `if`, `elif`, `else`. One branch and an end
+  /// are `if` and `else` where both leave in the same way; but one of several rows, one behind an
+  /// empty row and one that returns a constant before another value is returned are guards.
+  bool is_chain(std::span<const StmtId> before, std::span<const StmtId> guards, StmtId end) const {
+    if (!end) return guards.size() > 2;
+    const std::int32_t gap = row_gap(guards.back(), end);
+    const StmtId leaving = r_.ast[guards[0]].body.back();
+    const StmtKind first = r_.ast[leaving].kind, last = r_.ast[end].kind;
+    if (first == StmtKind::Raise && last == StmtKind::Return) return false;
+    if (guards.size() > 1) return gap == 2 || gap == 3;
+    if (gap != 2 || first != last) return false;
+    if (first == StmtKind::Raise) return true;
+    const SourceRows rows = columns_.rows(r_.ast[guards[0]].body[0]);
+    return rows.first == columns_.rows(leaving).last &&
+           (before.empty() || row_gap(before.back(), guards[0]) == 1) &&
+           (!has_constant(leaving) || has_constant(end));
+  }
+
+  /// Without columns: joins branches that leave, and the end behind them, to `if`, `elif`, `else`.
+  bool chain(std::vector<StmtId>& list) {
+    if (!columns_.only_rows() || list.empty()) return false;
+    const StmtKind last = r_.ast[list.back()].kind;
+    const std::size_t behind =
+        list.size() - std::size_t{last == StmtKind::Return || last == StmtKind::Raise};
+    std::size_t begin = behind;
+    while (begin > 0 && is_guard(list[begin - 1]) &&
+           (begin == behind || row_gap(list[begin - 1], list[begin]) == 1))
+      --begin;
+    const std::span<const StmtId> all = list;
+    if (begin == behind || !is_chain(all.first(begin), all.subspan(begin, behind - begin),
+                                     behind < list.size() ? list.back() : StmtId()))
+      return false;
+    for (; list.size() > begin + 1; list.pop_back()) {
+      Stmt& guard = r_.ast[list[list.size() - 2]];
+      guard.orelse = r_.one(list.back());
+      guard.flag = kElseWritten;
+    }
+    return true;
+  }
+
   bool edit(std::vector<StmtId>& list) {
     if (std::none_of(list.begin(), list.end(), [&](StmtId id) {
           return r_.ast[id].kind == StmtKind::If || r_.ast[id].kind == StmtKind::Try;
         }))
       return false;
-    bool changed = columns_.known() && order(list);
+    bool changed = columns_.known() ? order(list) : chain(list);
     const bool asks = std::any_of(list.begin(), list.end(), [&](StmtId id) {
       return nests(r_.ast[id]) || may_share(r_.ast[id], id == list.back());
     });

@@ -148,7 +148,7 @@ void drop_implied_jumps(Rewriter& r) {
         s.e[0] = ExprId::none();
   }
   const SourceColumns& columns = r.columns();
-  const bool any_if = columns.known() && r.may_hold(StmtKind::If);
+  const bool any_if = columns.copies_ends() && r.may_hold(StmtKind::If);
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
   SmallVector<Work, 32> work = {{{}, has_end ? Tail::Return : Tail::None}};
   SmallVector<If, 32> ifs;

@@ -83,6 +83,26 @@ bool SourceColumns::has_own_row(StmtId id, bool leaves) const {
   return !holds(busy_rows_) && (leaves || !holds(leaving_rows_));
 }
 
+void SourceRows::add(std::int32_t row) {
+  if (row <= 0) return;
+  first = first == 0 ? row : std::min(first, row);
+  last = std::max(last, row);
+}
+
+SourceRows SourceColumns::rows(StmtId id) const {
+  SourceRows found;
+  const auto add = [&](const Origin& origin) {
+    if (origin.code == r_.code) found.add(origin.line);
+  };
+  const StmtId list[] = {id};
+  for (ExprId e : collect_expressions(r_.ast, list)) add(r_.ast[e].origin);
+  if (found.first != 0 && is_jump(r_.ast[id].kind)) return found;  // it may leave a `with` first
+  StmtIds all;
+  collect_statements(r_.ast, list, all);
+  for (StmtId s : all) add(r_.ast[s].origin);
+  return found;
+}
+
 std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;

@@ -16,6 +16,12 @@ struct SourceSpan {
   bool operator==(const SourceSpan&) const = default;
 };
 
+/// From 1 on; 0: unknown.
+struct SourceRows {
+  std::int32_t first = 0, last = 0;
+  void add(std::int32_t row);
+};
+
 class SourceColumns {
  public:
   explicit SourceColumns(const Rewriter& r);
@@ -25,6 +31,11 @@ class SourceColumns {
   /// Does the compiler copy the end of a function to each way that leads there, with the line of
   /// what comes before (3.10+)?
   bool copies_ends() const { return copies_ends_; }
+  /// Are rows all that tells, and exact (3.10)?
+  bool only_rows() const { return !known_ && copies_ends_; }
+  /// The rows from the first of a statement's code to the last, with what is nested in it. A row
+  /// that holds a comment, `else:` or a bracket alone has no code.
+  SourceRows rows(StmtId statement) const;
   /// Of the instruction that made a node.
   SourceSpan at(const Origin& origin) const {
     if (origin.code != r_.code || origin.line <= 0 || origin.columns == 0) return {};
