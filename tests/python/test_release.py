@@ -478,6 +478,7 @@ RECIPE_KEYS = {
     "build": "number script skip python",
     "build.python": "version_independent",
     "requirements": "build host run run_constraints",
+    "extra": "recipe-maintainers",
     "about": "homepage repository documentation license license_file summary description",
 }
 
@@ -523,7 +524,8 @@ def numbers(text):
     return [int(number) for number in re.findall(r"\d+", text)]
 
 
-def test_the_conda_recipe_says_what_pyproject_says():
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are a shell's")
+def test_the_conda_recipe_says_what_pyproject_says(tmp_path):
     recipe, said = conda_recipe(), pyproject()
     project, tool = said["project"], said["tool"]["scikit-build"]
     assert recipe["package"] == {"name": project["name"], "version": VERSION}
@@ -544,44 +546,116 @@ def test_the_conda_recipe_says_what_pyproject_says():
     assert about["license_file"] == project["license-files"] + [bundled]
     assert os.path.exists(os.path.join(ROOT, about["license_file"][0]))
     assert "page.licenses.txt" in read("web", "build.mjs")
+    assert about["homepage"] == homepage(project)
+    assert recipe["extra"] == {"recipe-maintainers": ["GITHUB_NAME_OF_WHO_MAINTAINS_IT"]}
+    assert "`GITHUB_NAME_OF_WHO_MAINTAINS_IT`" in read("packaging", "README.md")
     imports, commands = recipe["tests"]
-    assert imports == {"python": {"imports": [project["name"]]}}
+    assert imports == {"python": {"imports": [project["name"]], "pip_check": True}}
+    # the shell finds this environment's Python and its command first
+    depyf = tmp_path / "depyf"
+    module, _, function = project["scripts"]["depyf"].partition(":")
+    program = "#!%s\nimport sys\nfrom %s import %s as f\nsys.exit(f(sys.argv[1:]))\n"
+    depyf.write_text(program % (sys.executable, module, function))
+    depyf.chmod(0o755)
+    (tmp_path / "python").symlink_to(sys.executable)
+    environment = dict(os.environ, PATH="%s:%s" % (tmp_path, os.environ["PATH"]))
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     for command in commands["script"]:
-        name, *words = command.split()
-        module, _, function = project["scripts"][name].partition(":")
-        program = "import sys; from %s import %s as f; sys.exit(f(sys.argv[1:]))"
-        call = [sys.executable, "-c", program % (module, function), *words]
-        assert subprocess.run(call, stdout=subprocess.DEVNULL).returncode == 0, command
+        words = ["sh", "-e", "-c", command]
+        done = subprocess.run(words, cwd=str(tmp_path), env=environment, stdout=subprocess.DEVNULL)
+        assert done.returncode == 0, command
+    assert any(" decompile " in command for command in commands["script"])
+
+
+def homepage(project):
+    """Where one reads of this project: its own address, as soon as there is one."""
+    return project["urls"].get("Source", project["urls"]["Paper"])
 
 
 def test_the_debian_recipe_says_what_pyproject_says():
-    said = pyproject()
-    control, rules = read("packaging", "debian", "control"), read("packaging", "debian", "rules")
-    assert "python3 (%s)" % said["project"]["requires-python"].replace(">=", ">= ") in control
+    project = pyproject()["project"]
+    control = read("packaging", "debian", "control")
+    assert "${python3:Depends}" in control and "dh-sequence-python3" in control
+    assert "\nHomepage: %s\n" % homepage(project) in control
     # Debian's name of it
-    assert said["project"]["license"] == "MIT"
+    assert project["license"] == "MIT"
     assert "License: Expat" in read("packaging", "debian", "copyright")
-    module, _, function = said["project"]["scripts"]["depyf"].partition(":")
-    assert "from %s import %s\n" % (module, function) in rules.replace("\\n", "\n")
-    for group, points in said["project"]["entry-points"].items():
-        for name, module in points.items():
-            assert "[%s]\\n%s = %s" % (group, name, module) in rules
+    module, _, function = project["scripts"]["depyf"].partition(":")
+    assert "from %s import %s\n" % (module, function) in read("packaging", "debian", "bin", "depyf")
 
-    # both name an address of this project as soon as there is one
-    assert ("\nHomepage: " in control) == ("Source" in said["project"]["urls"])
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib came with 3.11")
+def test_the_debian_package_has_the_metadata(tmp_path):
+    from importlib.metadata import PathDistribution
+
+    script = os.path.join(ROOT, "packaging", "debian", "metadata")
+    subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, check=True)
+    here, project = (
+        PathDistribution(tmp_path / ("depyf-%s.dist-info" % VERSION)),
+        pyproject()["project"],
+    )
+    assert here.version == VERSION and here.metadata["Name"] == "depyf"
+    assert here.metadata["Requires-Python"] == project["requires-python"]
+    assert here.metadata.get_all("Provides-Extra") == ["report"]
+    (jinja,) = here.requires
+    assert jinja == '%s; extra == "report"' % project["optional-dependencies"]["report"][0]
+    points = {(point.group, point.name, point.value) for point in here.entry_points}
+    assert points == {
+        ("console_scripts", "depyf", project["scripts"]["depyf"]),
+        ("pytest11", "depyf", project["entry-points"]["pytest11"]["depyf"]),
+    }
+
+
+def test_the_debian_package_has_a_manual_page():
+    script = os.path.join(ROOT, "packaging", "debian", "manual_page")
+    text = subprocess.check_output([sys.executable, script]).decode("utf-8")
+    for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "DEPYF RUN", "DEPYF REPORT", "DEPYF DIFF"):
+        assert "\n.SH %s\n" % section in text
+    plain = text.replace("\\-", "-")
+    for option in ("--no-check", "--stage", "--recompiles", "--text", "--page"):
+        assert option in plain
+    assert not re.search(r"(?m)^'|^\.(?!TH|SH|nf|fi)", text)  # no line of the help is a request
+    if shutil.which("groff"):
+        words = ["groff", "-man", "-Tutf8", "-ww"]
+        done = subprocess.run(
+            words,
+            input=text.encode(),
+            check=True,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+        assert done.stderr == b""
 
 
 def test_the_debian_package_leaves_nothing_behind():
-    """Python, run by root, writes compiled files beside the package's own."""
-    assert "py3compile -p depyf" in read("packaging", "debian", "postinst")
-    assert "py3clean -p depyf" in read("packaging", "debian", "prerm")
-    rules = read("packaging", "debian", "rules")
-    copied = rules.index("cp -r python/depyf")
-    assert "-name __pycache__ -prune" in rules[copied:]
-    for name in ("postinst", "prerm"):
-        text = read("packaging", "debian", name)
-        assert "\n#DEBHELPER#\n" in text
-        assert subprocess.run(["sh", "-n"], input=text.encode()).returncode == 0
+    """Python, run by root, writes compiled files beside the package's own: what dh_python3 adds to the
+    package takes them away."""
+    assert "dh-sequence-python3" in read("packaging", "debian", "control")
+    folder = os.path.join(ROOT, "packaging", "debian")
+    assert not {"postinst", "prerm"} & set(os.listdir(folder))
+    assert "dh_install --exclude=__pycache__" in read("packaging", "debian", "rules")
+
+
+def test_each_file_that_debian_builds_is_installed_or_named_as_not():
+    """dh_missing, which ends the build where a file is neither, is not switched off."""
+    assert "dh_missing" not in read("packaging", "debian", "rules")
+    installed = read("packaging", "debian", "depyf.install")
+    assert "_core.abi3.so" in installed and "usr/_depyf_command.py" in installed
+    lines = read("packaging", "debian", "not-installed").splitlines()
+    assert [line for line in lines if not line.startswith("#")] == [
+        "usr/bin/depyf",
+        "usr/include/*",
+        "usr/lib/*",
+    ]
+
+
+def test_the_maintainer_of_the_debian_package_is_who_builds_it():
+    (placeholder,) = re.findall(
+        r"(?m)^Maintainer: .*<(.*)>$", read("packaging", "debian", "control")
+    )
+    script = read("scripts", "debian_package")
+    assert "<$DEBEMAIL>" in script and "${DEBFULLNAME:-" in script
+    assert "`%s`" % placeholder in read("packaging", "README.md")
 
 
 def test_the_debian_recipe_tries_what_it_built():
