@@ -140,11 +140,13 @@ def _describe(obj: object) -> str:
 class DecompiledSource(str):
     """Source that `decompile` made: a string that knows how far it is to be trusted.
 
-    verdict: 'identical', 'exact' or 'equivalent' where it is proven to do what the bytecode does;
-    'unproven', 'different' or 'failed' where it is not; 'not checked'. detail: why, in words.
-    constants: placeholder name in the source -> the object that stands there.
-    diagnostics: list of (kind, qualified name, offset, message), where kind is 'L1' to 'L6' (the
-    form that a body took for want of a plain one), 'broken' or 'note'.
+    Attributes:
+        verdict: 'identical', 'exact' or 'equivalent' where it is proven to do what the bytecode
+            does; 'unproven', 'different' or 'failed' where it is not; 'not checked'.
+        detail: why, in words.
+        constants: placeholder name in the source -> the object that stands there.
+        diagnostics: list of (kind, qualified name, offset, message), where kind is 'L1' to 'L6'
+            (the form that a body took for want of a plain one), 'broken' or 'note'.
     """
 
     verdict = "not checked"

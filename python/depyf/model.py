@@ -543,7 +543,11 @@ class Function:
 
 @dataclass(eq=False, repr=False)
 class Run:
-    """Everything that was compiled while depyf looked."""
+    """Everything that was compiled while depyf looked.
+
+    Attributes:
+        folder: where it was dumped, or None.
+    """
 
     torch_version: str = ""
     python_version: str = sys.version.split()[0]

@@ -638,7 +638,8 @@ def test_the_debian_package_leaves_nothing_behind():
 
 def test_each_file_that_debian_builds_is_installed_or_named_as_not():
     """dh_missing, which ends the build where a file is neither, is not switched off."""
-    assert "dh_missing" not in read("packaging", "debian", "rules")
+    rules = read("packaging", "debian", "rules")
+    assert "dh_missing" not in rules and "dh_auto_install --destdir=debian/tmp\n" in rules
     installed = read("packaging", "debian", "depyf.install")
     assert "_core.abi3.so" in installed and "usr/_depyf_command.py" in installed
     lines = read("packaging", "debian", "not-installed").splitlines()

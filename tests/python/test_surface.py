@@ -53,13 +53,51 @@ def _without(part, one):
 
 @pytest.mark.parametrize(
     "part, one",
-    [(part, one) for part in ("names", "exit_codes", "verbs", "files") for one in PROMISED[part]]
+    [
+        (part, one)
+        for part in ("names", "exit_codes", "verbs", "files", "environment", "attributes", "json")
+        for one in PROMISED[part]
+    ]
     + [("stages", PROMISED["stages"][0]), ("schema_keys", PROMISED["schema_keys"][0])]
-    + [("options", "run"), ("manifest", "guard")],
+    + [("options", "run"), ("manifest", "guard"), ("pytest", "marks")],
 )
 def test_what_vanishes_is_noticed(part, one):
     lines = SURFACE.broken(PROMISED, _without(part, one))
     assert lines and any(one in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    "part, name, one",
+    [
+        ("options", "depyf", "-o"),
+        ("options", "depyf", "--stage"),
+        ("options", "depyf", "--check"),
+        ("options", "run", "-m"),
+        ("pytest", "options", "--depyf"),
+        ("json", "file", "source"),
+        ("json", "check", "verdict"),
+        ("attributes", "depyf.torch.model.Entry", "guards"),
+        ("attributes", "depyf.torch.model.Run", "folder"),
+        ("attributes", "depyf.torch.expect.Exceeded", "run"),
+        ("attributes", "depyf.CompareResult", "verdict"),
+        ("attributes", "depyf.decompiler.DecompiledSource", "proven"),
+        ("attributes", "depyf.difference.Change", "sign"),
+    ],
+)
+def test_what_users_rely_on_is_promised(part, name, one):
+    assert one in PROMISED[part][name]
+    now = copy.deepcopy(PROMISED)
+    now[part][name].remove(one)
+    (line,) = SURFACE.broken(PROMISED, now)
+    assert one in line and name in line
+
+
+def test_no_other_commands_option_is_promised():
+    """Help may name options of torchrun and pip."""
+    known = {"-m", "-h"} | {one for one in PROMISED["options"]["run"] if one.startswith("--")}
+    assert set(PROMISED["options"]["run"]) <= known and "--nproc-per-node" not in known
+    assert {"worker_N", "depyf.N.json"} <= set(PROMISED["files"])
+    assert "DEPYF_PYTHONS" in PROMISED["environment"]
 
 
 def test_parameters_may_be_added_but_not_needed_or_moved():
