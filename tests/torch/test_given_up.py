@@ -181,6 +181,26 @@ def test_a_side_that_the_first_call_did_not_take_is_told_of(tmp_path):
     assert "is never compiled" not in told_of_others
 
 
+def test_a_side_that_is_a_function_of_its_own_is_not_said_to_stay_uncompiled(tmp_path):
+    """A tensor decides, so torch compiles each side apart, whichever comes first."""
+
+    def stops(x, limit):
+        total = (x * 2).sum()
+        if total > limit:
+            return None, total
+        return x * 2 + total, total
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(stops, backend="eager")
+        compiled(torch.ones(3), torch.tensor(0.0))
+        compiled(torch.ones(3), torch.tensor(9.0))
+    document = summary.load(str(tmp_path))
+    assert any("nothing to compile" in one["detail"] for one in document["unattributed"])
+    assert any(one["is_resume"] for one in document["functions"])  # the other side
+    for told in (summary.summary, summary.breaks_text, advise.text):
+        assert "is never compiled" not in told(document)
+
+
 def test_what_the_exception_of_a_compile_ended_is_compiled_again(tmp_path):
     def failing(graph, inputs):
         raise ValueError("not today")

@@ -888,6 +888,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                             node.children.append(child)
                             child.callers.append(node)
         of_run = [node for node in found if node.run is run]
+        _keep_one_sided(of_run)
         _tell_apart(of_run)
         _note_begins(of_run)
         _connect_frames(of_run)
@@ -898,6 +899,16 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _advise_of_constants(of_run)
         _advise_limits(of_run)
     return found
+
+
+def _keep_one_sided(nodes: Sequence[Node]) -> None:
+    """Where a graph breaks at a jump, its code calls a function for each side, which torch compiles
+    apart: that one of them has nothing to compile says nothing of the other side.
+    """
+    for node in nodes:
+        if node.failure and node.failure["row"] == "nothing to compile on a side":
+            if any(len(one.entry.get("calls") or ()) > 1 for one in node.callers):
+                node.failure = None
 
 
 def _tell_apart(nodes: Sequence[Node]) -> None:
