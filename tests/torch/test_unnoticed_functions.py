@@ -276,3 +276,13 @@ def test_a_program_that_closes_standard_error_ends_as_without_depyf(tmp_path):
     for arguments in ([], ["-m", "depyf", "run", "--breaks"]):
         done = warm.run(arguments + [str(script)], environment(tmp_path / "cache"), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, "finished\n"), done.stderr
+
+
+@pytest.mark.parametrize("way", ["capture", "prepare_debug"])
+def test_no_method_of_the_program_s_objects_is_called(tmp_path, way):
+    """They may count their calls, and raise what no block of depyf's may catch."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "watchful_objects.py")
+    done = warm.run([program, way, "dump"], environment(tmp_path / "cache"), cwd=tmp_path)
+    *asked, made = done.stdout.splitlines()
+    assert asked == [], done.stderr[-2000:]
+    assert int(made.split()[0]) > 15

@@ -64,7 +64,7 @@ def _functions_in(value: Any) -> List[types.FunctionType]:
     """A function and what it wraps, outermost first."""
     found: List[types.FunctionType] = []
     while len(found) < _MOST_LAYERS:
-        if isinstance(value, (staticmethod, classmethod)):
+        if issubclass(type(value), (staticmethod, classmethod)):
             value = value.__func__
         elif type(value) is property:
             value = value.fget
@@ -92,7 +92,8 @@ def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tupl
     if not code.co_argcount or code.co_varnames[0] not in held:
         return None
     first = held[code.co_varnames[0]]
-    for kind in type.__dict__["__mro__"].__get__(first if isinstance(first, type) else type(first)):
+    owner = first if issubclass(type(first), type) else type(first)
+    for kind in type.__dict__["__mro__"].__get__(owner):
         for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
             if type(value) in _NATIVE:  # most of what a tensor's class has
                 continue
@@ -102,13 +103,18 @@ def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tupl
             name, module = _named(found)
             if "." not in name and key != name and isinstance(key, str):
                 # a decorator's wrapper, whose name says nothing of the method
-                name, module = "%s.%s" % (_class_name(kind), key), str(kind.__module__)
+                name, module = "%s.%s" % (_class_name(kind), key), _module_of(kind)
             return name, module
     return None
 
 
 def _class_name(kind: type) -> str:
     return _without_locals(type.__dict__["__qualname__"].__get__(kind))
+
+
+def _module_of(kind: type) -> str:
+    found = type.__dict__["__dict__"].__get__(kind).get("__module__")
+    return found if type(found) is str else ""
 
 
 def _callable_named(value: Any) -> Optional[Tuple[str, str]]:
@@ -132,7 +138,7 @@ def _callable_named(value: Any) -> Optional[Tuple[str, str]]:
             # torch's modules are called by `__call__` of their base, which runs `forward`
             if "forward" in members or type(members.get("__call__")) is types.FunctionType:
                 method = "forward" if "forward" in members else "__call__"
-                return "%s.%s" % (_class_name(kind), method), str(kind.__module__)
+                return "%s.%s" % (_class_name(kind), method), _module_of(kind)
         return None
     return None
 
