@@ -33,7 +33,7 @@ def identifier(name: str) -> str:
 
 def is_writable(name: str) -> bool:
     """Does `name` in a source give this very name?"""
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
         return False
     if all(ord(character) < 128 for character in name):
         return True

@@ -448,3 +448,22 @@ def test_no_line_of_guards_or_of_calls_is_too_wide(tmp_path):
     wide = [line for line in text.splitlines() if len(line) > 100]
     assert not wide
     compile(text, str(path), "exec")
+
+
+@pytest.mark.parametrize("name", ["class", "None", "__debug__", "a b", "<lambda>", "7"])
+def test_a_function_of_any_name_has_its_full_code(tmp_path, name):
+    code = dispatched_anywhere.__code__.replace(co_name=name)
+    function = types.FunctionType(code, globals(), name)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(function, backend="eager")(torch.ones(2))
+    assert not run.problems
+    (path,) = (tmp_path / "dump").glob("full_code_for_*.py")
+    made = compile(path.read_text(encoding="utf-8"), str(path), "exec")
+    assert path.read_text(encoding="utf-8").count("\ndef ") > 1 and made.co_names
+
+
+def dispatched_anywhere(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2

@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Seq
 from depyf import legend
 from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
+from depyf.function_source import identifier
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
@@ -216,7 +217,7 @@ def _key(function: Function) -> str:
 
 
 def _shown_name(function: Function) -> str:
-    return function.global_name or safe_name(function.name)
+    return function.global_name or identifier(safe_name(function.name))
 
 
 def _defaults(function: Function) -> Dict[str, str]:
