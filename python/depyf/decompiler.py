@@ -112,7 +112,7 @@ def _unwrapped(
                     "calling %s runs code written in C, which has no bytecode" % _describe(current)
                 )
             current = call
-    raise TypeError("%s wraps more than %d callables in each other" % (_describe(obj), _MAX_LAYERS))
+    raise TypeError("%s is a chain of more than %d wrappers" % (_describe(obj), _MAX_LAYERS))
 
 
 _C_CALLABLES = (

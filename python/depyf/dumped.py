@@ -36,7 +36,7 @@ def load(source: Any) -> Document:
             % (path, error.strerror or error)
         )
     except ValueError as error:
-        raise DumpError("%s is no JSON document: %s" % (path, error))
+        raise DumpError("%s is not a JSON document: %s" % (path, error))
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise DumpError('%s: expected a document with "schema": "%s"' % (path, SCHEMA))
     version = document.get("schema_version", SCHEMA_VERSION)
@@ -51,7 +51,7 @@ def load(source: Any) -> Document:
     if "functions" not in document:
         why = "the program (process %s) was ended before its block, or is still running"
         raise DumpError(
-            "%s: the dump is not complete, and nothing was compiled in it yet: %s"
+            "%s: the dump is incomplete, and holds no compile yet: %s"
             % (path, document.get("stopped") or why % document.get("process"))
         )
     sharing.unpack(document)
@@ -174,5 +174,5 @@ def _read(folder: str, name: Any, limit: int) -> str:
 def _inside(folder: str, name: Any) -> str:
     # the name comes from the dump, which may be anybody's: nothing outside the folder is read
     if not isinstance(name, str) or not name or os.path.basename(name) != name or "\0" in name:
-        raise ValueError("%r is no file of a dump" % (name,))
+        raise ValueError("%r is not a file of a dump" % (name,))
     return os.path.join(folder, name)

@@ -30,7 +30,7 @@ def _open_ordinary(path: Any) -> BinaryIO:
     stream = io.open(path, "rb", opener=_opener(_HOW_TO_READ))
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
-        raise OSError(errno.EINVAL, "it is no ordinary file", path)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
     return stream
 
 
@@ -47,7 +47,7 @@ def read_lines(path: Any, longest: int = FILE_LIMIT, limit: int = MANIFEST_LIMIT
             if not line:
                 return
             if len(line) > longest or limit < 0:
-                raise OSError(errno.EFBIG, "it has more than can be read", path)
+                raise OSError(errno.EFBIG, "it is too large to read", path)
             yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 
@@ -59,7 +59,7 @@ def read_text(path: Any, limit: int = FILE_LIMIT) -> str:
     with _open_ordinary(path) as stream:
         data = stream.read(limit + 1)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, "it has more than %d bytes" % limit, path)
+        raise OSError(errno.EFBIG, "it is larger than %d bytes" % limit, path)
     return data.decode("utf-8", "replace")
 
 
@@ -119,7 +119,7 @@ def overwrite_text(path: Any, text: str) -> None:
     with io.open(path, "wb", opener=_opener(_HOW & ~(os.O_EXCL | os.O_CREAT))) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size < len(data):
-            raise OSError(errno.ENOSPC, "it has no room for the text", path)
+            raise OSError(errno.ENOSPC, "it is smaller than the text", path)
         stream.write(data.ljust(size))
 
 

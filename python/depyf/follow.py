@@ -167,7 +167,7 @@ def begin_in_child(told: str) -> None:
         follower.__enter__()
         WhenImported("torch", lambda: _open_block(follower.folder, follower.caches))
     except Exception as error:  # the program goes on
-        complain("depyf run: a process is not followed: %s\n" % error)
+        complain("depyf run: a process is not captured: %s\n" % error)
 
 
 class _Stowaway:
@@ -188,7 +188,7 @@ class _Stowaway:
             else:
                 WhenImported("torch", begin)
         except Exception as error:  # the worker goes on
-            complain("depyf run: a worker is not followed: %s\n" % error)
+            complain("depyf run: a worker is not captured: %s\n" % error)
 
 
 def _open_block(folder: str, caches: bool) -> None:

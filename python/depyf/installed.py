@@ -22,7 +22,7 @@ except ImportError as _error:
             "install the package with pip, from a wheel for this system (manylinux for glibc, "
             "musllinux for musl) or from a checkout"
             if os.path.isdir(_here)
-            else "Python loads no compiled part from a zip file: unpack it",
+            else "Python cannot load an extension module from a zip file: unpack it",
         )
     ) from _error
 

@@ -322,7 +322,7 @@ def _dump_folder(options: Any, program: str, stream: TextIO) -> Optional[str]:
         other = _dumped_program(folder)
         if other and not _same_program(other, program):
             raise LaunchError(
-                "--dump %s holds the dump of %s; --force writes over it; nothing was run"
+                "--dump %s holds the dump of %s; --force overwrites it; nothing was run"
                 % (folder, shown(other))
             )
     refused = _cannot_write(folder) if folder is not None else ""
@@ -379,7 +379,7 @@ class _Recording:
             self._open()
         except Exception as error:  # the program goes on
             self._stream.write(
-                "depyf run: nothing is recorded: %s: %s\n" % (type(error).__name__, error)
+                "depyf run: nothing is captured: %s: %s\n" % (type(error).__name__, error)
             )
         if self._options.backend:
             from depyf.torch import compat
@@ -387,7 +387,7 @@ class _Recording:
             try:
                 self.opened.enter_context(compat.forced_backend(self._options.backend))
             except RuntimeError as error:  # the program goes on, with its own backend
-                self._stream.write("depyf run: --backend does nothing: %s\n" % error)
+                self._stream.write("depyf run: --backend is ignored: %s\n" % error)
 
     def _open(self) -> None:
         run = self.progress.run = self.opened.enter_context(self._block)

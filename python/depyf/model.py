@@ -585,7 +585,7 @@ class Run:
             ):
                 return function
         raise KeyError(
-            "no function %r was compiled; compiled were: %s"
+            "no function %r was compiled; compiled functions: %s"
             % (name, ", ".join(f.name for f in self.functions) or "none")
         )
 

@@ -91,8 +91,8 @@ class TorchCompileWrapperWithCustomDispatcher:
             code = self.compiled_codes[index]
         except IndexError:
             raise IndexError(
-                "there are %d compiled codes, no number %d: call self.compiled_callable first"
-                % (len(self.compiled_codes), index)
+                "there are %d compiled code objects, and no number %d: "
+                "call self.compiled_callable first" % (len(self.compiled_codes), index)
             ) from None
         # made once for each code: this is on the path of every call
         found = self._dispatches.get(index)

@@ -179,7 +179,7 @@ class _Budget:
     def take(self, count: int) -> None:
         self.left -= count
         if self.left < 0:
-            raise ValueError("the tables stand for too much")
+            raise ValueError("the tables expand to too much data")
 
 
 def unpack(document: Any) -> None:
@@ -205,7 +205,7 @@ def _inflated(text: Any, budget: _Budget) -> Any:
     inflater = zlib.decompressobj()
     found = inflater.decompress(base64.b64decode(text), budget.left)
     if not inflater.eof:
-        raise ValueError("it is cut off, or stands for too much")
+        raise ValueError("it is truncated, or expands to too much data")
     rows = parse_json(found.decode("ascii"))
     return rows if isinstance(rows, list) else None
 

@@ -340,7 +340,7 @@ def summary(
     if document.get("open"):
         stopped = document.get("stopped")
         lines[0] += "; " + (
-            "the dump is not complete: " + _plain(str(stopped))
+            "the dump is incomplete: " + _plain(str(stopped))
             if stopped
             else "the program is still running, or was killed"
         )

@@ -50,7 +50,9 @@ def safe_create_directory(path: str) -> None:
     Raises OSError where it cannot be made, NotADirectoryError where a file is in the way.
     """
     if os.path.exists(path) and not os.path.isdir(path):
-        raise NotADirectoryError("%s exists and is no folder; remove it or choose another" % path)
+        raise NotADirectoryError(
+            "%s exists and is not a folder; remove it or choose another" % path
+        )
     os.makedirs(path, exist_ok=True)
 
 

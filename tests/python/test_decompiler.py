@@ -159,7 +159,7 @@ def test_safe_create_directory(tmp_path):
     utils.safe_create_directory(str(target))
     assert target.is_dir()
     (tmp_path / "file").write_text("")
-    with pytest.raises(NotADirectoryError, match="exists and is no folder"):
+    with pytest.raises(NotADirectoryError, match="exists and is not a folder"):
         utils.safe_create_directory(str(tmp_path / "file"))
 
 

@@ -314,8 +314,8 @@ def test_a_log_of_hostile_size_is_cut_and_the_page_says_so(tmp_path, monkeypatch
             file.write(log_line(dict(graph, frame_compile_id=number)) + "\tclass G:\n" * 100)
     document = tracelog.read(str(path))
     told = " ".join(problem["message"] for problem in document["problems"])
-    assert "a record has more than" in told and "a line has more than" in told
-    assert "what comes behind that is not read" in told
+    assert "a record is larger than" in told and "a line is longer than" in told
+    assert "the rest is not read" in told
     assert sum(len(row["artifacts"]) for row in document["unattributed"]) < 300
 
 

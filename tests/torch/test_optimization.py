@@ -63,7 +63,7 @@ def test_forward_is_restored_after_an_exception():
 
 def test_a_code_that_is_not_there_says_so():
     model = Model(2)
-    with pytest.raises(IndexError, match="0 compiled codes"), model.dispatch_to_code(0):
+    with pytest.raises(IndexError, match="0 compiled code objects"), model.dispatch_to_code(0):
         pass
 
 

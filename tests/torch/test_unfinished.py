@@ -80,5 +80,5 @@ def test_a_dump_that_found_no_room_says_so_and_keeps_what_it_had(run_script, tmp
     found = summary.load(str(dump))
     assert [function["name"] for function in found["functions"]] == ["first"]
     told = summary.summary(found)
-    assert "the dump is not complete: " in told and "File too large" in told, told
+    assert "the dump is incomplete: " in told and "File too large" in told, told
     assert "killed" not in told

@@ -41,8 +41,7 @@ def read(path: str) -> Document:
             if kept > LOG_LIMIT:
                 session.problem(
                     "reading the log",
-                    "it holds more than %d MiB; what comes behind that is not read"
-                    % (LOG_LIMIT >> 20),
+                    "it holds more than %d MiB; the rest is not read" % (LOG_LIMIT >> 20),
                 )
                 break
     if not count:
@@ -63,7 +62,7 @@ def _lines(stream: TextIO, problem: Callable[[str, str], None]) -> Iterator[str]
         if whole:
             yield line
         elif line:
-            problem("reading the log", "a line has more than %d MiB" % (PAYLOAD_LIMIT >> 20))
+            problem("reading the log", "a line is longer than %d MiB" % (PAYLOAD_LIMIT >> 20))
         whole = line.endswith("\n")
 
 
@@ -84,7 +83,7 @@ def _records(
                 else:
                     problem(
                         "reading the log",
-                        "a record has more than %d MiB and is cut" % (PAYLOAD_LIMIT >> 20),
+                        "a record is larger than %d MiB and is truncated" % (PAYLOAD_LIMIT >> 20),
                     )
             continue
         if metadata is not None:

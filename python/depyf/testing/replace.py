@@ -229,4 +229,4 @@ class _Replacer:
             for nodeid in counted:
                 write("  only with depyf: %s" % nodeid)
             for nodeid in unstable:
-                write("  not each time: %s" % nodeid)
+                write("  not every time: %s" % nodeid)

@@ -67,22 +67,21 @@ _OURS = re.compile(
 )
 _TITLE = "# What torch.compile made"
 _HOW_TO_READ = """\
-Each function has a section, and each of its compiles one below that: the code that runs in place of
-the function's own where the guards of the compile hold for a call. Torch tries one compile after
-another; where none fits it compiles again. A graph break cuts a function in two: the code of the
-first part runs up to the break and calls a resume function, which is the rest and is compiled by
-itself. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page.
+Each function has a section with one subsection for each compile. Where the guards of a compile hold
+for a call, its code runs in place of the function's own. Torch tries the compiles in turn, and
+compiles the function again if the guards of none hold. A graph break splits a function: the code of
+the first part runs up to the break and calls a resume function, which runs the rest and is compiled
+separately. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page.
 
-Compile 0/1 is function 0 and its compile 1, both counted from 0, as torch numbers them. The code is
-decompiled from torch's bytecode, and what stands behind a file's name says how far that is proven.
+Compile 0/1 is compile 1 of function 0, both counted from 0, as torch numbers them. The code is
+decompiled from torch's bytecode, and the word after a file's name says how far it is proven.
 *exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
 are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
 torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
-#: written again and again; what they hold is counted where it comes in
+#: files that are rewritten many times; their content is counted when it is captured
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
-#: what TORCH_COMPILE_DEBUG=1 calls a stage; written under that name too, so that its readers find
-#: it
+#: the names of stages with TORCH_COMPILE_DEBUG=1; files have these names too, for its users
 DEBUG_NAMES = {
     "BEFORE_POST_GRAD": "fx_graph_readable",
     "AFTER_POST_GRAD": "fx_graph_transformed",
@@ -549,9 +548,7 @@ class DumpWriter:
                 self._journal.append(session.run, changed)
             except OSError as error:
                 self._journal = None
-                session.problem(
-                    "writing the dump", "what a killed program leaves was not written: %s" % error
-                )
+                session.problem("writing the dump", "the journal was not written: %s" % error)
 
     def late(self, session: Any, entry: Entry) -> None:
         """Something arrived after the block: a backward, compiled when it was first needed."""

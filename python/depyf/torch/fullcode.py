@@ -88,7 +88,7 @@ def constant(token: str, name: str) -> Any:
                 elif isinstance(one, types.CodeType):
                     work.append(one)
     raise LookupError(
-        "%s is an object of the process that compiled this code, and the code that held it is gone"
+        "%s is an object of the process that compiled this code, and that code no longer exists"
         % name
     )
 
