@@ -1,4 +1,4 @@
-// include/depyf/depyf.h in terms of the stages.
+// Implements include/depyf/depyf.h with the stages.
 #include <algorithm>
 
 #include "depyf/depyf.h"

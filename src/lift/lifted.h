@@ -145,7 +145,7 @@ struct Lifted {
 };
 
 /// May a value end while the operation runs, because code of the program does? Others only move
-/// values, and what they let go of ends between two operations of this kind.
+/// values, and the values that they drop die between two operations of this kind.
 bool may_free(Op op);
 
 /// Calls visit(list) for every list of values that the stack holds, if lift() was asked for them.

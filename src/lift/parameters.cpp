@@ -1,4 +1,4 @@
-// Block parameters after interpretation: those that are not needed go.
+// Removes unneeded block parameters after interpretation.
 #include <algorithm>
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace depyf {
 namespace {
 
-/// Finds the parameters that every way hands one value, and puts that value in their place.
+/// Finds the parameters that get the same value from every edge, and replaces them by that value.
 class TrivialParameters {
  public:
   TrivialParameters(Lifted& lifted, const Ways& ways, std::span<const std::uint32_t> order)
@@ -70,7 +70,7 @@ class TrivialParameters {
       if (!trivial || !only.valid()) continue;
       replacement_[param.index] = only;
       any = true;
-      // Whoever used it may be trivial now, and its users are its replacement's from now on.
+      // Its users may be trivial now; they become users of its replacement.
       std::uint32_t last = kEnd;
       for (std::uint32_t k = head[param.index]; k != kEnd; k = next[k]) {
         work.push_back(user[k]);

@@ -1,5 +1,5 @@
 #pragma once
-// Which CPython the bytecode is of, and what that version's code objects hold.
+// The CPython version of the bytecode, and what code objects of that version hold.
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -15,11 +15,11 @@ struct PyVersion {
   constexpr bool has_positional_only() const { return *this >= PyVersion{3, 8}; }
   /// co_linetable in place of co_lnotab (3.10, PEP 626).
   constexpr bool has_line_table() const { return *this >= PyVersion{3, 10}; }
-  /// In a .pyc file the items of a frozenset stand in the order of the set that the compiler made,
-  /// which follows the hash seed; from 3.11 on the writer sorts them.
+  /// In a .pyc file, the items of a frozenset are in the order of the compiler's set, which depends
+  /// on the hash seed; from 3.11 on the writer sorts them.
   constexpr bool sets_follow_hash_seed() const { return *this < PyVersion{3, 11}; }
-  /// 3.10 looks for annotations in every statement but `match` to tell whether `__annotations__` is
-  /// made.
+  /// To decide whether to make `__annotations__`, 3.10 looks for annotations in every statement
+  /// except `match`.
   constexpr bool overlooks_annotations_in_match() const {
     return *this >= PyVersion{3, 10} && *this < PyVersion{3, 11};
   }

@@ -9,7 +9,7 @@
 
 namespace depyf {
 
-/// What a code object is in each of them.
+/// The result of each stage for one code object.
 struct Front {
   bool dynamo = false;  // the code is Dynamo's
   InstrList instrs;
@@ -17,14 +17,15 @@ struct Front {
   Lifted lifted;
 };
 
-/// Runs them up to `until`; what comes later is empty. Code that Dynamo made is simplified before
-/// Stage::Structure, other code only for Stage::Simplify. Throws Error where a stage does.
+/// Runs the stages up to `until`; the results of later stages are empty. Code that Dynamo made is
+/// simplified before Stage::Structure, other code only for Stage::Simplify. Throws Error if a stage
+/// does.
 Front run_front(Module& module, CodeId code, Stage until, const DecompileOptions& options);
 
-/// Is this code object Dynamo's, by its names or by what `options` say?
+/// Did Dynamo make this code object, according to its names or to `options`?
 bool is_dynamos(const Module& module, CodeId code, const DecompileOptions& options);
 
-/// What simplify() and structure() get for such code.
+/// The options of simplify() and structure() for such code.
 SimplifyOptions simplify_options(bool dynamo, const DecompileOptions& options);
 StructureOptions structure_options(bool dynamo, const DecompileOptions& options);
 

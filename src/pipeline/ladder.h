@@ -11,13 +11,13 @@ namespace depyf {
 /// CPython's tokenizer refuses 100 levels.
 constexpr std::uint32_t kIndentation = 96;
 
-/// The rung of a module whose names no text keeps.
+/// The rung of a module whose names no printed text preserves.
 constexpr std::uint8_t kRebuildsModule = 7;
 
-/// Makes ast.bodies[code], no deeper than `indentation` levels; those of the code objects in it are
-/// done. A failure stays inside it and leads to the next rung; a Diagnostic and a comment say so.
-/// Returns whether the body is that of straightened instructions. Throws Error only with
-/// `options.strict`, for damaged bytecode.
+/// Fills ast.bodies[code], with at most `indentation` levels; the bodies of nested code objects are
+/// complete. A failure affects only this body and leads to the next rung, with a Diagnostic and a
+/// comment. Returns whether the body comes from straightened instructions. Throws Error only for
+/// damaged bytecode with `options.strict`.
 bool decompile_code(Ast& ast, CodeId code, const DecompileOptions& options,
                     std::uint32_t indentation = kIndentation);
 

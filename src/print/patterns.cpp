@@ -1,4 +1,4 @@
-// Patterns of `case`, and what rewrite/ should have replaced.
+// Patterns of `case`, and nodes that rewrite/ should have replaced.
 // Expressions and patterns of the tree to text: a stack of tasks, pushed in reverse.
 #include <algorithm>
 #include <charconv>

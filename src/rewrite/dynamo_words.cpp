@@ -98,7 +98,7 @@ std::string global_word(std::string_view global) {
 std::string name_of(const Words& words, std::size_t length) {
   std::size_t from = words.size() - std::min(length, words.size());
   std::string prefix, out;
-  // Without a number in it, the name would be that of the same thing in each layer.
+  // Without a number in it, the name would be the same in each layer.
   const bool numbered =
       std::any_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), ends_in_number);
   if (length > 1 && !numbered)

@@ -1,5 +1,5 @@
-// `0x1F`, `0o755`, `0b101`, `1_000_000`: the value does not tell how a number was written, but how
-// wide it was does (columns of 3.11+), unless it was the result of arithmetic.
+// `0x1F`, `0o755`, `0b101`, `1_000_000`: the value does not show how a number was written, but the
+// width of the literal does (columns of 3.11+), unless the number was the result of arithmetic.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -18,7 +18,7 @@ std::size_t digits(std::uint64_t value, unsigned base) {
 }
 std::size_t decimals(std::uint64_t value) { return digits(value, 10); }
 
-/// Of three octal digits, as wide as hexadecimal ones: permissions of a file.
+/// Three octal digits are as wide as three hexadecimal ones: the permissions of a file.
 bool looks_like_mode(std::uint64_t value) {
   if (value < 0400 || value > 0777 || (value & (value - 1)) == 0) return false;
   for (std::uint64_t rest = value; rest != 0; rest >>= 3)
@@ -26,7 +26,7 @@ bool looks_like_mode(std::uint64_t value) {
   return true;
 }
 
-/// A mask or limit of so many bits, where a decimal number would be as wide.
+/// A mask or limit of that many bits, for which a decimal number would be as wide.
 bool looks_like_mask(std::uint64_t value) {
   return (value & 0xFFFF) == 0xFFFF || (value & 0xFFFF) == 0;
 }
@@ -58,7 +58,7 @@ std::uint64_t power_of_ten(std::size_t exponent) {
 /// What people multiply without spaces: `4*1024`, `60*60`.
 bool is_unit(std::uint64_t factor) { return factor == 1024 || factor == 60 || factor == 24; }
 
-/// Is `value` the product of numbers of so many digits?
+/// Is `value` the product of two numbers with these counts of digits?
 bool is_product(std::uint64_t value, std::size_t left, std::size_t right, bool units) {
   const std::size_t shorter = std::min(left, right), longer = std::max(left, right);
   if (shorter > 3) return false;
@@ -70,7 +70,7 @@ bool is_product(std::uint64_t value, std::size_t left, std::size_t right, bool u
   return false;
 }
 
-/// Is `value` a power of 2 … 10, whose base and exponent have so many digits?
+/// Is `value` a power of 2 … 10 whose base and exponent have these counts of digits?
 bool is_power(std::uint64_t value, std::size_t base, std::size_t exponent) {
   for (std::uint64_t a = 2; a <= 10; ++a) {
     std::uint64_t rest = value, n = 0;
@@ -80,7 +80,7 @@ bool is_power(std::uint64_t value, std::size_t base, std::size_t exponent) {
   return false;
 }
 
-/// `1 << 4`, `0xff << 8` in decimals: what is shifted is a mask.
+/// `1 << 4`, `0xff << 8` in decimals: the shifted number is a mask.
 bool is_shifted(std::uint64_t value, std::size_t left, std::size_t right) {
   for (std::uint64_t n = 1; n < 64 && (value >> n) << n == value; ++n) {
     const std::uint64_t mask = value >> n;
@@ -89,8 +89,8 @@ bool is_shifted(std::uint64_t value, std::size_t left, std::size_t right) {
   return false;
 }
 
-/// Could the source have had arithmetic of two decimal numbers there, of which the compiler made
-/// this value? `2 + 2` is as wide as `0b100`.
+/// Could the source have had an operation on two decimal numbers there, which the compiler folded
+/// to this value? `2 + 2` is as wide as `0b100`.
 bool may_be_folded(std::uint64_t value, std::size_t width) {
   for (const std::size_t spaces : {std::size_t{0}, std::size_t{2}})
     for (std::size_t left = 1; left < width && left < 19; ++left)
@@ -112,7 +112,7 @@ bool may_be_folded(std::uint64_t value, std::size_t width) {
   return false;
 }
 
-/// A number of a body whose width says that it is not written as a decimal.
+/// A number of a body that is not as wide as its decimal literal.
 struct Spelling {
   Expr* expression = nullptr;
   IntegerStyle style = IntegerStyle::Decimal;
@@ -147,7 +147,7 @@ void restore_numbers(Rewriter& r) {
   };
   for (const std::span<Expr> own : r.own_exprs()) std::for_each(own.begin(), own.end(), look);
   for (const Spelling& s : spellings) {
-    constexpr std::size_t kTable = 4;  // so many numbers of one base are no accident
+    constexpr std::size_t kTable = 4;  // this many numbers of one base are not a coincidence
     const bool in_table = !arithmetic && s.style != IntegerStyle::Octal &&
                           of_style[static_cast<std::size_t>(s.style)] >= kTable;
     if (s.certain || in_table) s.expression->op = static_cast<std::uint8_t>(s.style);

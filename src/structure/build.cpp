@@ -119,8 +119,8 @@ void BlockBuilder::spill_through(std::size_t index) {
   pending_.erase(0, index + 1);
 }
 
-/// A statement comes between the values that are pending and their use: those that could tell get
-/// temporaries.
+/// A statement comes between the pending values and their use. Values that could observe it are
+/// stored in temporaries.
 void BlockBuilder::spill_for_statement() {
   std::size_t last = pending_.size();
   while (last > 0 && movable(pending_[last - 1])) --last;
@@ -139,7 +139,8 @@ void BlockBuilder::spill_loads_of(std::uint32_t slot) {
   }
 }
 
-/// Must it get a temporary? Then what it reads changes, or another block reads it.
+/// Must it be stored in a temporary, because a local that it reads changes or another block reads
+/// it?
 bool BlockBuilder::forced(const Pending& entry) const {
   if (ends_) return !s_.is_const(entry.value);
   return changed_ != kNoLocal && loads(entry, changed_);
@@ -219,8 +220,8 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
     pending_.resize(top);
     return;
   }
-  // Otherwise: pure values move, the rest gets temporaries up to the last operand that is no pure
-  // value.
+  // Otherwise pure values move, and the others are stored in temporaries, up to the last operand
+  // that is not pure.
   std::for_each(operands.begin(), operands.end(), refuse_null);
   std::size_t spill = 0;
   for (ValueId v : operands) {
@@ -266,7 +267,8 @@ void BlockBuilder::take_scattered(std::span<const ValueId> operands) {
   }
 }
 
-/// May its expression stand at each use? Constants, and for Dynamo's code a local until it changes.
+/// May its expression be repeated at each use? This holds for constants and, in Dynamo's code, for
+/// a local until it changes.
 bool BlockBuilder::made_anew(const Pending& entry) const {
   return s_.is_const(entry.value) || (s_.options.statement_per_value && movable(entry));
 }
@@ -288,8 +290,7 @@ ExprId BlockBuilder::take_one(ValueId v) {
   return taken_[0];
 }
 
-/// A loop or a comprehension implies the `iter` of what it runs over; everywhere else it is
-/// written.
+/// A loop or a comprehension calls `iter` implicitly; everywhere else the call is written.
 ExprId BlockBuilder::written(ValueId v, ExprId e) {
   if (!e || !s_.is_op(v, Op::GET_ITER) || s_.at(v).aux == kIteratorWritten || s_.known(v).named)
     return e;
@@ -297,7 +298,7 @@ ExprId BlockBuilder::written(ValueId v, ExprId e) {
   return call_of_iter(s_.ast, e);
 }
 
-/// use() where the value goes into something that implies no `iter`.
+/// use() where the value goes into something that does not call `iter` implicitly.
 ExprId BlockBuilder::use_written(const Pending& entry) { return written(entry.value, use(entry)); }
 
 ExprId BlockBuilder::take(ValueId v) {
@@ -337,8 +338,8 @@ bool BlockBuilder::loop_follows(ValueId iterator, BlockId from) const {
   return false;
 }
 
-/// Does nothing else see it evaluated, earlier or later? Displays of locals and constants; what is
-/// hashed is constant.
+/// Is its evaluation unobservable, earlier or later? This holds for displays of locals and
+/// constants, if the items that are hashed are constants.
 bool BlockBuilder::unseen(ExprId e) const {
   SmallVector<ExprId, 16> work{e};
   while (!work.empty()) {
@@ -535,7 +536,7 @@ inline void BlockBuilder::push(ValueId v, ExprId e) {
 
 namespace {
 
-/// Operations that are part of a statement's or assignment's shape.
+/// Operations that are part of a statement or an assignment.
 enum class Shape : std::uint8_t {
   None,
   Dropped,
@@ -564,7 +565,7 @@ constexpr OpTable<Shape> kShapes{
 
 }  // namespace
 
-/// True when the operation, which has a shape, is dealt with.
+/// True if the operation, which has a shape, was handled here.
 bool BlockBuilder::part_of_a_shape(ValueId v, const Value& value, std::size_t position) {
   switch (kShapes[value.op]) {
     case Shape::Dropped:

@@ -23,8 +23,8 @@ int edge_count(const LiftedBlock& block) {
   return kEdgeCounts[static_cast<std::size_t>(block.term)];
 }
 
-/// The end of a module or class is no statement: it becomes a block of its own, which no part
-/// holds.
+/// The end of a module or class is not a statement: it becomes a separate block, which belongs to
+/// no part.
 void split_ends(Lifted& lifted, const Module& module) {
   if (is_function(lifted, module)) return;
   const std::size_t count = lifted.blocks.size();
@@ -49,8 +49,8 @@ void split_ends(Lifted& lifted, const Module& module) {
   }
 }
 
-/// The last statement of a block that holds several, with what the block ends in, becomes a block
-/// of its own: the others are no part of the trouble.
+/// Splits a block of several statements before the last one: the statements before it need no
+/// dispatch loop.
 void split_statements(Lifted& lifted) {
   constexpr std::uint32_t kElsewhere = UINT32_MAX - 1;
   std::vector<std::uint32_t> last(lifted.values.size(), 0);  // where in its block a value is read
@@ -143,8 +143,8 @@ class Parts {
   std::vector<std::uint32_t> size;  // by block: how many it dominates
   std::vector<std::vector<std::uint32_t>> children;
 
-  /// Can a dispatch loop stand for it? Control enters at one place, no value on the stack crosses
-  /// the border, and what protects its blocks protects all of it, or lies in it.
+  /// Can a dispatch loop replace it? Control must enter at one block, no value on the stack may
+  /// cross the border, and each region around one of its blocks protects all of it or lies in it.
   bool find(const Part& part, Extent& extent) const {
     std::vector<RegionId> around;
     for (RegionId r = lifted_[part.entry].region;; r = lifted_.regions[r.index].parent) {
@@ -303,8 +303,8 @@ class Search {
     return works_(all);
   }
 
-  /// The statements in a row that begin with `entry`: down the dominator tree, to where most of the
-  /// code is.
+  /// The consecutive statements from `entry` on: down the dominator tree, each time to the child
+  /// that dominates most blocks.
   std::vector<BlockId> row(BlockId entry, BlockId stop) const {
     std::vector<BlockId> out;
     for (std::uint32_t at = entry.index; at != kNone && at != stop.index;) {
@@ -317,15 +317,15 @@ class Search {
     return out;
   }
 
-  /// Parts of the row from `entry` on such that all works when they and `others` are dispatched:
-  /// the places where the trouble begins are found by bisection, from the first on.
+  /// Finds parts of the statements from `entry` on such that the body has a structure when they and
+  /// `others` are dispatch loops. Bisection finds where each part begins, the first one first.
   bool along(BlockId entry, BlockId stop, const std::vector<Part>& others,
              std::vector<Part>& found) {
     const std::vector<BlockId> places = row(entry, stop);
     std::vector<Part> all(others);
     std::size_t from = 0;
     for (;;) {
-      // the last place such that what begins there holds the rest of the trouble
+      // the last statement such that a part from there on is enough for the rest
       std::size_t low = from, high = places.size();
       bool any = false;
       while (low < high) {
@@ -375,7 +375,7 @@ class Search {
     return from;
   }
 
-  /// Something that part i holds, in its place, where that does.
+  /// Replaces part i by a smaller part inside it, if that is enough.
   void refine(std::vector<Part>& found, std::size_t i) {
     for (bool again = true; again && trials_ < kTrials;) {
       again = false;

@@ -1,5 +1,5 @@
 #pragma once
-// The steps by which structure() changes the graph before it makes statements.
+// The steps in which structure() changes the graph before it emits statements.
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -14,9 +14,9 @@ class StructureGraph;
 /// Their names, in the order in which they run.
 std::span<const std::string_view> structure_steps();
 
-/// Runs the steps up to the one of that name. `lifted` becomes the graph that they leave: the nodes
-/// that are left, numbered anew, with what replaced a value in its place. Throws Error where a step
-/// does, or where there is none of that name.
+/// Runs the steps up to the one of that name. `lifted` becomes the resulting graph: the remaining
+/// nodes, renumbered, in which each replaced value is its replacement. Throws Error if a step does,
+/// or if no step has that name.
 void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
                      const StructureOptions& options = {});
 
@@ -39,7 +39,7 @@ void join_loop_tests(StructureGraph& s);                                 // loop
 
 // ---- after the last of them
 
-/// Runs the steps, and makes the statements of the body: what structure() does with a graph.
+/// Runs the steps and emits the statements of the body: the part of structure() after the graph.
 void make_statements(StructureGraph& s);
 
 void mark_statement_ends(StructureGraph& s);  // statement_ends.cpp

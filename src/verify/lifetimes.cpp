@@ -21,8 +21,8 @@ bool is_quiet(Op op) {
 /// LOAD_FAST and DELETE_FAST do where the local is unbound.
 bool may_raise(Op op) { return !is_quiet(op) || op == Op::LOAD_FAST || op == Op::DELETE_FAST; }
 
-/// By block: is every way from it an exception's, out of the frame? Empty where `spend`, which is
-/// asked before each pass, says that there were enough of them.
+/// By block: does every path from it leave the frame by an exception? `spend` is called before each
+/// pass; the result is empty if it returns false, which ends the search.
 template <class Spend>
 std::vector<bool> ways_out(const Lifted& lifted, Spend&& spend) {
   std::vector<bool> leaves(lifted.blocks.size(), true);
@@ -57,15 +57,15 @@ class Holding {
     find_arguments();
   }
 
-  /// Which slots keep a value that nothing reads any more; `first` says where. False where the code
-  /// is too large.
+  /// Finds the slots that keep a value which nothing reads any more; `first` says where. False if
+  /// the code is too large.
   bool run() {
     found_.assign(words_, 0);
     if (slots_.empty()) return true;
     const std::size_t n = lifted_.blocks.size();
     live_.assign(n, Bits(words_, 0));
     bound_.assign(n, Bits(words_, 0));
-    // The work is bounded: what is larger is not proven.
+    // The work is bounded: larger code is not proven.
     std::size_t budget = 64 * (n + lifted_.values.size()) + 10000;
     for (bool changed = true; changed;) {
       changed = false;
@@ -250,7 +250,7 @@ class Holding {
     }
   }
 
-  /// Parameters that nothing binds again, deletes or clears: the frame holds what the caller gave.
+  /// Parameters that nothing binds again, deletes or clears: the frame holds the caller's argument.
   void find_arguments() {
     const CodeObject& code = module_[lifted_.code];
     kept_.assign(code.slots.size(), false);
@@ -272,9 +272,9 @@ class Holding {
            value.arg == store.arg;
   }
 
-  /// Is `id` held by others for as long as the frame lives? So are arguments in their parameters,
-  /// constants, modules, what torch installed as a global, and what a module that torch imports has
-  /// by a name.
+  /// Does something else hold `id` for as long as the frame lives? This is so for arguments that
+  /// their parameters hold, constants, modules, globals that torch installed, and the attributes of
+  /// modules that torch imports.
   bool stays_anyway(ValueId id, bool whole) const {
     const Value& value = lifted_[id];
     if (value.kind != ValueKind::Operation) return false;

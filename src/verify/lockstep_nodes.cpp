@@ -1,5 +1,5 @@
-// Nodes of the prover's walk, where both sides meet: what is known there, and what is left of it
-// where two ways join (partition refinement).
+// Nodes of the prover's walk, each a pair of blocks: the facts known there, and which of them
+// remain where two edges join (partition refinement).
 #include <algorithm>
 #include <map>
 #include <set>
