@@ -53,11 +53,11 @@ def test_sizes_are_told_by_their_numbers():
 
 def test_what_never_runs_is_explained():
     source = "def f(x, n):\n    if False:\n        y = None\n        lambda: (n, y)\n    return x\n"
-    assert unused_note(source).replace("\n# ", " ").endswith("could share them: n, y.\n")
+    assert unused_note(source).replace("\n# ", " ").endswith("bytecode does: n, y.\n")
     assert unused_note("def f(x):\n    return x\n") == ""
 
 
 def test_numbers_that_python_draws_are_explained():
     note = random_note("def f(x):\n    values = __gen_rand_values_34()\n    return g(values[0])\n")
-    assert "`__gen_rand_values_34()` draws, in their order" in note and "`random`" in note
+    assert "`__gen_rand_values_34()` draws the random numbers" in note and "`random`" in note
     assert random_note("def f(x):\n    return x\n") == ""

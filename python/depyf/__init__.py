@@ -108,8 +108,7 @@ def _fetch(name: str) -> "Any":
             raise
         raise ImportError(
             "depyf.%s needs PyTorch, which is not installed for %s; install it with "
-            "`pip install torch` (2.2 or later; sooner done with --no-compile)"
-            % (name, sys.executable),
+            "`pip install torch` (2.2 or later; faster with --no-compile)" % (name, sys.executable),
             name=error.name,
         ) from error
     globals()[name] = value

@@ -18,12 +18,12 @@ class DumpError(Exception):
 
 
 def load(source: Any) -> Document:
-    """The document of one dump, as docs/run_schema.md has it, and `folder`, where its files are.
+    """The document of one dump, as in docs/run_schema.md, with `folder`, the folder of its files.
 
     Args:
         source: a folder that `prepare_debug` wrote, or its depyf.json.
     Raises:
-        DumpError: there is none, it is not complete, or a later depyf wrote it.
+        DumpError: there is no dump, it is incomplete, or a later depyf wrote it.
     """
     path = os.fspath(source)
     if os.path.isdir(path):
@@ -114,7 +114,7 @@ def _add_earlier(document: Document, name: Any) -> None:
         document.update(joined)
         document["started"] = min(earlier["started"], document["started"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass  # a folder that somebody has tidied, or that is not ours
+        pass  # a folder from which files were deleted, or that is no dump
 
 
 def _leave_out_copies(earlier: Document, document: Document) -> None:

@@ -29,7 +29,7 @@ def _rows_of_legend(source: str, title: str, shown: Iterable[Tuple[str, str]]) -
 
 def _legend_of_names(source: str, names: Mapping[str, str]) -> str:
     shown = ((spelling, _brief_text(name)) for spelling, name in sorted(names.items()))
-    title = "Names of the bytecode that no source can hold, by those that stand for them above:"
+    title = "Names in the bytecode that no source can hold, by their replacements above:"
     return _rows_of_legend(source, title, shown)
 
 
@@ -39,7 +39,7 @@ def _brief_text(text: str) -> str:
 
 def _legend_of_constants(source: str, constants: Mapping[str, Any]) -> str:
     shown = ((placeholder, _brief(value)) for placeholder, value in constants.items())
-    title = "Objects that the bytecode itself holds, by the names that stand for them above:"
+    title = "Objects in the bytecode, by their names above:"
     return _rows_of_legend(source, title, shown)
 
 
@@ -101,8 +101,8 @@ def _is_of_module(names: Dict[Any, Any]) -> bool:
 
 
 UNCOPIED = """
-# Where torch's code passes a dict itself as keyword arguments, so does the bytecode that runs; what
-# `f(**d)` compiles to would pass a copy.
+# Torch's code passes a dict itself as keyword arguments, and so does the bytecode that runs. The
+# expression `f(**d)` would compile to bytecode that passes a copy.
 """
 
 
@@ -110,18 +110,16 @@ _CELL = re.compile(r"\(lambda: (\w+)\)\.__closure__\[0\]")
 
 
 def cell_note(source: str) -> str:
-    """Comment lines that say how `source` spells variables themselves, for which Python has no
-    word.
-    """
+    """Comment lines on how `source` writes a cell itself, for which Python has no syntax."""
     names = list(dict.fromkeys(_CELL.findall(source)))
     if not names:
         return ""
     text = (
-        "`(lambda: %s).__closure__[0]` is the variable itself (its cell), not its value: what is "
-        "given it reads and sets the same variable. So it is with: %s."
+        "`(lambda: %s).__closure__[0]` is the variable itself (its cell), not its value: code that "
+        "gets the cell reads and sets the same variable. The same holds for: %s."
     )
     if len(names) == 1:
-        text = text.partition(" So it is")[0]
+        text = text.partition(" The same holds")[0]
         return "\n" + wrapped(text % names[0])
     return "\n" + wrapped(text % (names[0], ", ".join(names[1:])))
 
@@ -135,8 +133,8 @@ def own_value_note(source: str) -> str:
     if not names:
         return ""
     text = (
-        "`%s = %s` changes nothing: torch writes back what the variable of the program, which "
-        "functions inside share, holds after the graph, and that is what it held before."
+        "`%s = %s` changes nothing: inner functions share this variable, so torch writes its value "
+        "back after the graph, and the value is still the same."
     )
     return "\n" + wrapped(text % (names[0], names[0]))
 
@@ -145,14 +143,14 @@ _UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)
 
 
 def unused_note(source: str) -> str:
-    """Comment lines that say what a function for is that `source` never makes."""
+    """Comment lines on the purpose of a function that `source` never creates."""
     found = _UNUSED_CELLS.search(source)
     if found is None:
         return ""
     names = ", ".join(re.findall(r"\w+", found.group(1)))
     text = (
-        "What stands below `if False:` never runs. It makes Python keep these variables as torch's "
-        "bytecode does, where functions inside could share them: %s." % names
+        "The code below `if False:` never runs. It makes Python keep these variables in cells, "
+        "which inner functions could share, as torch's bytecode does: %s." % names
     )
     return "\n" + wrapped(text)
 
@@ -163,19 +161,19 @@ def random_note(source: str) -> str:
     if found is None:
         return ""
     text = (
-        "`%s()` draws, in their order, the numbers of those calls of Python's `random` that the "
-        "graph took in." % found.group()
+        "`%s()` draws the random numbers for those calls of Python's `random` that are part of the "
+        "graph, in their order." % found.group()
     )
     return "\n" + wrapped(text)
 
 
 def lifetime_note(names: Sequence[str]) -> str:
-    """Comment lines that say which locals die earlier than the source says."""
+    """Comment lines that name the locals whose values die earlier than in the source."""
     if not names:
         return ""
     text = (
-        "The code that runs lets the values of these variables go as early as torch's own bytecode "
-        "does: where a line uses one for the last time, as if `del` stood there: %s."
+        "The code that runs frees the values of these variables as early as torch's own bytecode "
+        "does, as if the line that uses a variable last deleted it with `del`: %s."
         % ", ".join(names)
     )
     return "\n" + wrapped(text)

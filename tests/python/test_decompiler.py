@@ -112,7 +112,7 @@ def test_what_has_no_bytecode_is_refused_with_a_reason(thing, message):
 def test_endless_wrapping_is_refused():
     partial = functools.partial(plain)
     partial.__setstate__((partial, (), {}, {}))
-    with pytest.raises(TypeError, match="wraps more than 100"):
+    with pytest.raises(TypeError, match="chain of more than 100"):
         depyf.decompile(partial)
 
 

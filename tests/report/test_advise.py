@@ -692,7 +692,7 @@ def test_the_analysis_that_began_again_at_a_break_is_a_part_of_what_the_break_co
     (change,) = advise.changes(run_of([first]))
     assert change.seconds == 4.0
     text = advise.text(run_of([first]))
-    assert "up to 4.00 s" in text and "4.00 s  analysis that torch threw away" in text
+    assert "up to 4.00 s" in text and "4.00 s  analysis that torch discarded" in text
 
 
 def test_the_functions_that_run_uncompiled_are_named_first():
@@ -739,7 +739,7 @@ def test_an_analysis_that_began_again_for_a_float_would_do_so_without_the_break(
     reasons = ["item", "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"]
     again["metrics"].update(restart_reasons=reasons, dynamo_compile_time_before_restart_us=2e6)
     text = advise.text(run_of([first, again]))
-    assert "analysis that torch threw away and started again: item and for 1 other reason" in text
+    assert "analysis that torch discarded and restarted: item and for 1 other reason" in text
     assert (
         "Of the 2 compiles that began again, 1 (1/1) did so at a graph break, and would not without "
         "it; 1 (7/1) did so because of a float (TensorifyScalarRestartAnalysis). Torch took the float"

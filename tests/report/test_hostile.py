@@ -290,7 +290,7 @@ def test_json_that_is_nested_deeply_is_an_error_with_a_reason(tmp_path, depth):
 def test_a_file_larger_than_the_page_takes_is_named_and_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "FILE_LIMIT", 1000)
     (tmp_path / "large").write_text("x" * 1001)
-    with pytest.raises(OSError, match="more than 1000 bytes"):
+    with pytest.raises(OSError, match="larger than 1000 bytes"):
         files.read_text(str(tmp_path / "large"), 1000)
 
 

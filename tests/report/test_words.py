@@ -488,7 +488,7 @@ def test_compile_time_that_could_be_saved_is_summed_up():
     ]
     rows = overview.avoidable(overview.nodes_of([{"functions": [], "unattributed": entries}]))
     told = {row["what"]: (row["seconds"], row["count"], row["details"]) for row in rows}
-    assert told["analysis that torch threw away and started again"] == (
+    assert told["analysis that torch discarded and restarted"] == (
         2.5,
         1,
         ["TensorifyScalarRestartAnalysis"],
@@ -517,7 +517,7 @@ def test_what_torchs_caches_did_not_hold_is_told_with_how_to_keep_it():
 
     missed = rows_of([{"cache": "fx_graph_cache", "result": "miss"}] * 2, compile_threads=4)
     assert [seconds for seconds, _ in missed.values()] == [8.0]
-    assert "TORCHINDUCTOR_CACHE_DIR" in missed["graphs that torch's caches did not hold"][1]
+    assert "TORCHINDUCTOR_CACHE_DIR" in missed["graphs that were not in torch's caches"][1]
     assert list(rows_of([{"cache": "fx_graph_cache", "result": "hit"}])) == ["kernels (C++"]
     in_turn = rows_of([], compile_threads=1)
     assert in_turn["kernels that were compiled one after the other"][0] == 4.0

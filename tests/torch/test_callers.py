@@ -171,7 +171,7 @@ def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
         assert re.search(said, text)
     (rest,) = tmp_path.glob("__transformed_code_0_for_torch_dynamo_resume_in_*branch_at_*.py")
     text = " ".join(rest.read_text().replace("\n#", "").split())
-    said = "This is [^ ]*branch, resumed after line %d, from line %d on. The code that calls it has it as %s."
+    said = "This is [^ ]*branch, resumed after line %d, from line %d on. The code that calls it names it %s."
     assert re.search(said % (begin + 2, begin + 4, taken.group(2)), text)
     heading = "^## `[^ ]*branch, resumed after line %d`$" % (begin + 2)
     assert re.search(heading, (tmp_path / "README.md").read_text(), re.M)

@@ -32,7 +32,7 @@ def site_pages():
 @pytest.mark.parametrize("page", site_pages(), ids=lambda page: page.stem)
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     if page.stem == "numbers" and not hasattr(torch.compiler, "is_compiling"):
-        pytest.skip("the page asks torch.compiler.is_compiling, which this torch has not")
+        pytest.skip("the page asks torch.compiler.is_compiling, which this torch lacks")
     if page.stem == "slow_program" and not named_regions():
         pytest.skip("this torch's profiler does not say which compiled code runs")
     monkeypatch.chdir(tmp_path)

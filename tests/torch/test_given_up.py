@@ -117,7 +117,7 @@ def test_a_function_that_fails_once_runs_no_earlier_compile(tmp_path):
     text = one(tmp_path, "full_code_for_*once_0.py")
     assert "torch gave it up (compile 0/1 failed): it runs as plain Python from then on" in text
     assert "__transformed_code_0_for_" in text and "if __guard_" not in text
-    assert "compile 0/0, not tried any more" in text
+    assert "compile 0/0, which torch no longer tries" in text
 
 
 def test_a_function_with_nothing_to_compile(tmp_path):
@@ -274,7 +274,7 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
     rests = sorted(set(re.findall(r"__resume_at_\d+_\d+", texts["full_code_for_*note_0.py"])))
     assert len(rests) == 2
     for rest in rests:
-        assert "- goes on in `%s` (" % rest in texts["README.md"]
+        assert "- continues in `%s` (" % rest in texts["README.md"]
         assert "▷ %s · no compile" % rest in texts["index.html"]
 
 
@@ -290,8 +290,8 @@ def test_while_the_block_is_open_nothing_is_said_of_the_future(tmp_path):
     after = (next(tmp_path.glob("__transformed_code_0_for_*open_parts.py"))).read_text()
     # true also where the program is killed before or after the call
     said = " ".join(before.replace("\n#", "").split())
-    assert "Torch compiles it at a call, and its code is then in" in said
-    assert "it was not called yet, or torch made no code of it." in said
+    assert "Torch compiles it when it is called, and its code is then in" in said
+    assert "it was not called yet, or torch made no code for it." in said
     assert "Its code is in __transformed_code_0" in " ".join(after.replace("\n#", "").split())
     code, _, _ = before.partition("\n# __resume_at")
     assert after.startswith(code)  # lines stay where a debugger looks for them
@@ -313,7 +313,7 @@ def test_each_name_of_a_resume_function_is_told_where_it_is_read(tmp_path):
     whole = one(tmp_path, "full_code_for_*renamed_0.py")
     readme = (tmp_path / "README.md").read_text()
     for name in called:
-        assert name in resumed.partition("The code that calls it has it as")[2]
+        assert name in resumed.partition("The code that calls it names it")[2]
         assert name in whole.partition("called as ")[2][:200]
         assert "`%s`" % name in readme.partition("called as ")[2].partition("\n")[0]
 

@@ -132,8 +132,8 @@ def test_infinity_on_purpose_is_told_apart_from_the_nan():
     assert report.first_nan.line == line_of("# softmax here")
     assert report.mask.kind == "infinity" and report.mask.graph == 0
     text = str(report)
-    assert text.index("NaN made by softmax") < text.index("-inf on purpose, as an intended mask?")
-    assert text.count("infinity made by") == 0 and text.count("intended mask") == 1
+    assert text.index("NaN made by softmax") < text.index("-inf on purpose, as a mask?")
+    assert text.count("infinity made by") == 0 and text.count("as a mask") == 1
 
 
 def test_a_mask_alone_is_no_finding_and_other_infinity_is():

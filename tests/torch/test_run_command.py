@@ -236,11 +236,11 @@ def test_find_nonfinite(start, tmp_path):
     if not hasattr(
         torch.compiler, "set_stance"
     ):  # then no other backend can be put in the place of the program's
-        assert "nothing was looked at" in done.stderr and "set_stance" in done.stderr
+        assert "no value was checked" in done.stderr and "set_stance" in done.stderr
         return
     assert "NaN made by log (torch.log)" in done.stderr and "program.py:4" in done.stderr
     # the input, what log makes, and what the product is
-    head = "depyf: ran 1 captured graph operation by operation, and looked at 3 values\n"
+    head = "depyf: ran 1 captured graph operation by operation, and checked 3 values\n"
     assert head in done.stderr
 
 

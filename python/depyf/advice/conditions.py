@@ -1,4 +1,4 @@
-"""Conditions on numbers, as the guards of a compile state them: which expressions they are of, and
+"""Conditions on numbers, as the guards of a compile state them: the expressions that they test, and
 whether a number fulfils them. Nothing of them is run: they are read as arithmetic.
 """
 

@@ -1129,7 +1129,7 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     """What to look at first: breaks, recompiles and failures, each with the seconds it cost.
 
     The costliest come first, failures before others of the same cost; what torch does by design
-    comes last. `restarted` of a break are the seconds of analysis that torch threw away there,
+    comes last. `restarted` of a break are the seconds of analysis that torch discarded there,
     which `cost` leaves out: they are a part of the compile that has the break. `each` are the
     seconds, by the key of the compile that took them: what two causes cost together is no sum where
     both cost a part of one compile. Those of a break are what its removal saves, which is less than
@@ -1254,11 +1254,11 @@ def _spent(entry: Document, *names: str) -> float:
 
 
 #: what a row of `avoidable` is called
-_RESTARTED = "analysis that torch threw away and started again"
+_RESTARTED = "analysis that torch discarded and restarted"
 _COMPILED_AGAIN = "compiles of a function that was compiled before"
 _SAME_GRAPH = "graphs that were compiled before, for another function"
 _GUARDS = "guards that took long to build"
-_MISSED = "graphs that torch's caches did not hold"
+_MISSED = "graphs that were not in torch's caches"
 _KERNELS = "kernels (C++, Triton) that were in no cache"
 _IN_TURN = "kernels that were compiled one after the other, without workers"
 
@@ -1398,7 +1398,7 @@ def _compiles(count: int) -> str:
 
 
 def _restarted(node: Node) -> float:
-    """Seconds of a compile's analysis that torch threw away to begin again."""
+    """Seconds of analysis that torch discarded when it restarted a compile."""
     metrics = node.entry.get("metrics") or {}
     if not metrics.get("restart_reasons"):
         return 0.0  # torch tells a time of compiles that had no restart, too

@@ -1,4 +1,4 @@
-"""Looking into torch.compile: capture, dump, debug.
+"""Capture, dump and debug torch.compile.
 
 Importing this package does not import torch.
 """

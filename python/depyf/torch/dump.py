@@ -71,7 +71,7 @@ Each function has a section with one subsection for each compile. Where the guar
 for a call, its code runs in place of the function's own. Torch tries the compiles in turn, and
 compiles the function again if the guards of none hold. A graph break splits a function: the code of
 the first part runs up to the break and calls a resume function, which runs the rest and is compiled
-separately. `full_code_for_*` shows all of this for one function as Python, `index.html` on one page.
+separately. `full_code_for_*` shows all of this as Python for one function, `index.html` for all.
 
 Compile 0/1 is compile 1 of function 0, both counted from 0, as torch numbers them. The code is
 decompiled from torch's bytecode, and the word after a file's name says how far it is proven.
@@ -397,7 +397,7 @@ class DumpWriter:
                 earlier = [name for name in os.listdir(self.folder) if _is_ours(self.folder, name)]
                 if earlier:
                     if existing == "keep":
-                        raise EarlierDump("it holds an earlier dump, which is kept")
+                        raise EarlierDump("it holds an earlier dump, which depyf keeps")
                     if (
                         existing == "number"
                         or self._in_use(self.folder)
@@ -713,7 +713,7 @@ class DumpWriter:
             )
         else:
             heading = (
-                "torch runs its own bytecode: what was decompiled is not used. Verdict: %s. %s"
+                "torch runs its own bytecode: the decompiled code is not used. Verdict: %s. %s"
                 % (entry.verdict, entry.detail)
             )
         text = as_comment(heading)
@@ -814,13 +814,13 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:
             called = ", ".join(map(_code, names.get(function.global_name or "", ())))
-            where = "what is left of a function after a graph break, %s%s" % (
+            where = "the rest of a function after a graph break, %s%s" % (
                 where,
                 ", called as " + called if called else "",
             )
         lines.append(where)
         if function.path:
-            lines.append("all of it in one file: [%s](%s)" % (function.path, function.path))
+            lines.append("all in one file: [%s](%s)" % (function.path, function.path))
         lines.append("")
         if function.given_up:
             said = words.from_then_on(function.given_up, len(function.entries))
@@ -934,7 +934,7 @@ def _overview_entry(
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""
         said = words.no_compile_of_rest(len(entry.calls))
-        lines.append("- goes on in %s%s: %s" % (_code(name), title, said))
+        lines.append("- continues in %s%s: %s" % (_code(name), title, said))
     caches: Dict[str, List[Dict[str, Any]]] = {}
     for event in entry.cache:
         caches.setdefault(event["cache"], []).append(event)

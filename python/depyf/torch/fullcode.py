@@ -690,7 +690,7 @@ def _transformed(entry: Entry, signature: _Signature, token: str, names: _Names)
         % (_INDENT, entry.verdict, _comment(entry.detail))
     )
     if entry.source:
-        lines.append("%s# What was decompiled, not proven to be the same:" % _INDENT)
+        lines.append("%s# The decompiled code, which is not proven to do the same:" % _INDENT)
         lines += ["%s#   %s" % (_INDENT, line) for line in entry.source.splitlines()]
     lines += ["%s#   %s" % (_INDENT, line) for line in entry.transformed_bytecode.splitlines()]
     lines.append(
@@ -729,7 +729,7 @@ def _dispatcher(
         rows += ["    # " + line for line in legend.rows(said, width - 6)]
     for entry in entries:
         if gone and gone["why"] != "recompile limit":
-            said = "%s: compile %s, not tried any more"
+            said = "%s: compile %s, which torch no longer tries"
             said %= entry.name, _comment(entry.compile_id)
             rows += ["    # " + line for line in legend.rows(said, width - 6)]
             continue
@@ -755,7 +755,7 @@ def _in_factory(function: Function, signature: _Signature, parts: List[str]) -> 
     body = "\n\n".join(
         textwrap.indent(part, _INDENT, lambda line: bool(line.strip())) for part in parts
     )
-    share = "%s with its free variables; the functions in here share them."
+    share = "%s with its free variables, which the functions in here share."
     head = _call_on_rows("def " + factory, signature.free, ":", _WIDTH)
     text = "\n".join(head + _docstring_rows(share % _comment(function.name))) + "\n\n"
     text += body + "\n    return %s\n" % shown
@@ -819,11 +819,11 @@ def _told(function: Function) -> str:
 
 def _purpose(function: Function, count: int) -> str:
     if function.given_up and function.given_up["why"] != "recompile limit":
-        return "As torch does: runs the original."
+        return "Like torch: runs the original function."
     entries = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
     )
-    return "As torch does: tries %s, and runs the original when none fits." % entries
+    return "Like torch: tries %s, and runs the original if the guards of none hold." % entries
 
 
 class Renderer:

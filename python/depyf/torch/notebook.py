@@ -1,8 +1,7 @@
-"""A run as it shows itself in a notebook: a function, one of its compiles and one of its texts to
-be picked from lists.
+"""A run as HTML for a notebook: lists select a function, a compile and one of its texts.
 
-Plain HTML with a few lines of script and no widgets, so that it works in JupyterLab, Notebook, VS
-Code, Colab and in what nbconvert exports. Where scripts do not run, every text is there as a part
+It is plain HTML with a few lines of script and no widgets, so that it works in JupyterLab,
+Notebook, VS Code, Colab and in the output of nbconvert. Without scripts, every text is a section
 that unfolds.
 """
 

@@ -1,4 +1,4 @@
-"""Running a function several times from the same state, and leaving that state as it was."""
+"""Runs a function several times from the same state, and restores that state."""
 
 import collections
 import functools
@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from depyf.torch import compat
 from depyf.torch_wrappers import unwrapped
 
-#: objects that are looked at; a larger graph of objects is not a function's own state
+#: the most objects that are visited; a larger graph of objects is not a function's own state
 _LIMIT = 100000
 _CONTAINERS = (dict, list, set, collections.deque)
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
@@ -61,8 +61,7 @@ def _same_bits(one: Any, other: Any) -> bool:
 
 
 class State:
-    """The state that a call of a function can read and write, remembered so that it can be put
-    back.
+    """The state that a call of a function can read and write, saved so that it can be restored.
 
     Tensors, modules with their buffers, gradients and attributes, optimizers, containers and
     objects that are reached from the function's closure, its globals (modules, optimizers and
@@ -183,7 +182,7 @@ class State:
                     self._add("", value, True)
 
     def restore(self) -> None:
-        """Puts everything back."""
+        """Restores the state."""
         for found, saved in self._containers:
             _restore_container(found, saved)
         for state in self._tensors:
@@ -198,7 +197,7 @@ class State:
         _restore_random(self._random)
 
     def leaves(self) -> List[Tuple[str, Any]]:
-        """Name and tensor of everything that gradients can be asked for, each once."""
+        """Name and tensor of each value that can have a gradient, each once."""
         found, seen = [], set()
         for name, tensor in self.parameters:
             if id(tensor) not in seen and tensor.requires_grad:
@@ -250,8 +249,8 @@ def _restore_random(state: Tuple[Any, ...]) -> None:
 
 
 class OwnCompiles:
-    """Compiles inside the block leave no entries on code that had none, so that the caller's own
-    compiles go on as before.
+    """Removes the entries that compiles inside the block add to code without entries, so that the
+    caller's own compiles are not affected.
     """
 
     def __init__(self) -> None:
@@ -271,7 +270,7 @@ class OwnCompiles:
         return None
 
     def forget(self) -> None:
-        """Drops the entries that were made since the last call."""
+        """Drops the entries made since the last call."""
         for code in self._codes:
             compat.forget_code(code)
         self._codes = []

@@ -31,10 +31,10 @@ _NAME_BYTES = 120
 
 
 def safe_name(name: str) -> str:
-    """An identifier, short enough for a file's name, that stands for any name of a code object.
+    """An identifier for any name of a code object, short enough for a file's name.
 
-    Names that already are short identifiers stay as they are; of long ones the tail is a hash, so
-    that two stay two.
+    A name that is a short identifier already is unchanged. A long name gets a hash as its tail, so
+    that different names stay different.
     """
     cleaned = re.sub(r"\W", "_", name.encode("utf-8", "replace").decode("utf-8"))
     if not cleaned or cleaned[0].isdigit():

@@ -1,4 +1,4 @@
-"""Watching torch.compile: what the bytecode hook and the structured trace tell, joined into a
+"""Capturing torch.compile: the data of the bytecode hook and of the structured trace, joined into a
 `Run`.
 
 No function of torch is patched but one by which backends format graphs.

@@ -1,4 +1,4 @@
-"""One open block: what it sees of each compile, joined into a run."""
+"""One open block: joins what it captures of each compile into a run."""
 
 import functools
 import os
@@ -87,7 +87,7 @@ class Session(Records):
     # -- problems
 
     def problem(self, where: str, message: str, detail: str = "") -> None:
-        """Adds a row to the run's problems and warns once for each `where`."""
+        """Adds an entry to the run's problems, and warns once for each `where`."""
         with self._lock:
             self.run.problems.append(Problem(where, message, detail))
             first = where not in self._warned
@@ -110,7 +110,7 @@ class Session(Records):
         """Adds an exception to the run's problems; never raises."""
         try:
             text = "%s: %s" % (type(error).__name__, error)
-        except Exception:  # an exception of the program's own, which cannot say what it is
+        except Exception:  # an exception class of the program, whose text cannot be computed
             text = type(error).__name__
         try:
             detail = "".join(format_exception(type(error), error, error.__traceback__))
@@ -129,7 +129,7 @@ class Session(Records):
         context: Any,
         compile_id: str,
     ) -> None:
-        """The text of a record of torch's trace raised an exception when it was made."""
+        """Notes that formatting a record of torch's trace raised an exception."""
         with self._lock:
             if not self._takes(context, compile_id):
                 return
@@ -159,8 +159,8 @@ class Session(Records):
         return found
 
     def failing_operation(self) -> Tuple[str, List[str]]:
-        """The operation at which the exception that is passing was raised, and its stack; while
-        Dynamo traces there is the stack alone.
+        """The operation that raised the current exception, and its stack; only the stack while
+        Dynamo traces.
         """
         error = sys.exc_info()[1]
         try:
@@ -183,14 +183,14 @@ class Session(Records):
             return {}
 
     def compile_ended(self, entry: Entry) -> None:
-        """Everything of a compile, or of its backward, is there."""
+        """Handles the end of a compile, or of that of its backward."""
         if not entry.hooked and not entry.qualname:
             self._name_unfinished(entry)
         if self.writer is not None:
             self.writer.compile_ended(self, entry)
 
     def came_late(self, entry: Entry) -> None:
-        """A record came after the block: a backward that was compiled when it was first needed."""
+        """Handles a record after the block: a backward that torch compiled when first needed."""
         if self.writer is not None:
             self.writer.late(self, entry)
 
@@ -200,13 +200,13 @@ class Session(Records):
         return self._full is not None
 
     def has_room(self, context: Any, compile_id: str) -> bool:
-        """Whether the dump takes more of this compile: what is begun is finished."""
+        """Whether the dump takes more of this compile; one that has begun is written whole."""
         if self._full is None and self.writer is not None and self.writer.is_full():
             self._full = Problem(
                 "the limit of the dump",
-                "its files and texts have reached %s: what is compiled from now on is not in it, "
-                "and torch runs its own code for that; prepare_debug(..., limit=BYTES) sets "
-                "another limit" % _size(self.writer.limit),
+                "its files and texts have reached %s: it contains no later compile, and torch "
+                "runs its own code for those; prepare_debug(..., limit=BYTES) sets another limit"
+                % _size(self.writer.limit),
             )
             self.run.problems.append(self._full)
             warn("depyf: %s: %s" % (self._full.where, self._full.message))
@@ -220,7 +220,7 @@ class Session(Records):
             return None
 
     def _name_unfinished(self, entry: Entry) -> None:
-        """Names the function of a compile that made no code, which no bytecode hook was told of."""
+        """Names the function of a compile that made no code, so no bytecode hook was called."""
         code = compat.frame_code()
         if code is None:
             return
@@ -241,7 +241,7 @@ class Session(Records):
     def _entry_qualname(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
     ) -> str:
-        """What a wrapper was compiled for this time, where that is another function than before."""
+        """The function for which a wrapper was compiled this time, if it is another than before."""
         if function.is_resume or not function.through:
             return ""
         found = self._origin(code, scope)
@@ -255,7 +255,7 @@ class Session(Records):
             if found is not None:
                 function.qualname, function.module, function.through = found
             return
-        # It goes on with a function that was compiled before, or that broke at once.
+        # It continues a function that was compiled before, or that broke at once.
         here = self._whole_of(code)
         outer = here.qualname if here is not None else ""
         if here is None:  # the part in front of the break had nothing to compile
@@ -268,7 +268,7 @@ class Session(Records):
             function.module, function.through = here.module, here.through
 
     def _whole_of(self, code: types.CodeType) -> Optional[Function]:
-        """The function, compiled before, with which a resume function goes on."""
+        """The function, compiled before, that a resume function continues."""
         whole = self._whole.get((resumed(code.co_name)[0], code.co_filename), [])
         # Its first line is that of the break: the last function of the name that begins before.
         before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
@@ -413,7 +413,7 @@ class Session(Records):
         new_code: types.CodeType,
         scope: Optional[Dict[str, Any]],
     ) -> None:
-        """Notes which resume functions an entry calls; of one, where it goes on itself."""
+        """Notes which resume functions an entry calls and, if it is one itself, its first line."""
         if function.is_resume:
             told, _, known = self._rest_of(entry, function, code)
             entry._goes_on = told if known or function.global_name else ""
@@ -422,7 +422,7 @@ class Session(Records):
             for name in entry.calls
         ]
         called_codes += [
-            ("The function that is made in here", one)
+            ("The function that is created in here", one)
             for one in new_code.co_consts
             if type(one) is types.CodeType
         ]
@@ -445,7 +445,7 @@ class Session(Records):
         texts = []
         if entry._goes_on:
             own = function.global_name or ""
-            called = " The code that calls it has it as %s." % _listed(names.get(own, [own]))
+            called = " The code that calls it names it %s." % _listed(names.get(own, [own]))
             called = called if own else ""
             texts.append("This is %s.%s" % (entry._goes_on, called))
         for rest in entry._rests:
@@ -453,8 +453,8 @@ class Session(Records):
             known = self._functions.get(id(code))
             compiled = known if known is not None and known.code is code is not None else None
             said = (
-                "torch compiles it at a call, and its code is then in %s; where there is no such "
-                "file, it was not called yet, or torch made no code of it." % rest.files
+                "torch compiles it when it is called, and its code is then in %s. If there is no "
+                "such file, it was not called yet, or torch made no code for it." % rest.files
             )
             if ended or compiled is not None:
                 given_up = self._given_up(code) if ended else {}
@@ -464,8 +464,8 @@ class Session(Records):
 
     @staticmethod
     def _rest_of(entry: Entry, function: Function, code: types.CodeType) -> Tuple[str, str, bool]:
-        """What a resume function is called before a reader, the names of its files, and whether it
-        is known where it goes on.
+        """The title of a resume function, the names of its files, and whether its first line is
+        known.
         """
         parent, line = resumed(code.co_name)
         whole = entry.qualname or function.qualname or parent
@@ -530,7 +530,7 @@ class Session(Records):
     def _recompile(
         self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
     ) -> Optional[depyf.recompile.Recompiled]:
-        """What torch's `new_code` becomes; None, with the reason in `shared`, where that fails."""
+        """Recompiles torch's `new_code`; None, with the reason in `shared`, if that fails."""
         template = self.writer.template() if self.writer is not None else None
         function = self._functions[id(code)]
         about = function.title_of(entry)
@@ -571,7 +571,7 @@ class Session(Records):
         new_code: types.CodeType,
         recompiled: depyf.recompile.Recompiled,
     ) -> Optional[types.CodeType]:
-        """The code that runs in place of torch's `new_code`; None where torch cannot take it."""
+        """The code that runs in place of torch's `new_code`; None if torch cannot use it."""
         replacement: Optional[types.CodeType] = recompiled.code
         if replacement is None:
             return None
@@ -579,10 +579,10 @@ class Session(Records):
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
             return None
         if not _is_text(code.co_filename):
-            entry.detail = "torch cannot take the name of the program's file, and says so"
+            entry.detail = "torch raises an exception because of the name of the program's file"
             return None
-        # Torch fills the frame from one of the user's code. Where its own code does not fit that
-        # (it never should), it is the measure itself.
+        # Torch fills the frame from that of the user's code. If torch's own code does not fit the
+        # user's (it always should), the replacement is compared with torch's code alone.
         layout = violation(new_code if violation(code, new_code) else code, replacement)
         if layout is not None:
             entry.verdict, entry.detail = (
@@ -620,7 +620,7 @@ class Session(Records):
     # -- the end
 
     def finish(self) -> None:
-        """Reads what is known only now and writes the rest of the dump; never raises."""
+        """Reads data that is complete only now, and writes the rest of the dump; never raises."""
         try:
             if self._full is not None and self._left_out:
                 self._full.message += "; %d code objects were left out" % self._left_out
@@ -638,8 +638,8 @@ class Session(Records):
             left_to_tracebacks(self._shown.pop())
 
     def _tell_what_became(self) -> None:
-        """Says of each function whether torch compiles it no more, and in the code that calls a
-        resume function what became of that.
+        """Notes each function that torch no longer compiles, and adds notes on resume functions to
+        the code that calls them.
         """
         for function in self.run.functions:
             function.given_up = self._given_up(function.code)
@@ -730,7 +730,7 @@ _RETURNS = re.compile(r"^ *return \(([\w, ]*)\)\s*$", re.MULTILINE)
 
 
 def _outputs_of(entry: Entry) -> Tuple[str, ...]:
-    """What the captured graph calls its outputs, by its text, which is there before the code."""
+    """The names of the captured graph's outputs, from its text, which exists before the code."""
     texts = [one._text or "" for one in entry.artifacts if one.stage == "Captured_Graph"]
     found = _RETURNS.findall(texts[-1]) if texts else []
     names = [one.strip() for one in found[-1].split(",") if one.strip()] if found else []
@@ -757,8 +757,10 @@ def _files_of(entries: List[Entry]) -> str:
 
 
 def _what_became(function: Optional[Function], given_up: Dict[str, str], rests: int) -> str:
-    """A sentence that says where the code of a resume function is, or why there is none; `rests`:
-    how many resume functions the code that calls it calls.
+    """A sentence that says where the code of a resume function is, or why there is none.
+
+    Args:
+        rests: the number of resume functions that the calling code calls.
     """
     entries = function.entries if function is not None else []
     if not entries and not given_up:
@@ -774,13 +776,13 @@ def _why_unattributed(entry: Entry) -> str:
     if entry.failure:
         return "the compile failed before torch made code for a function"
     if entry.compile_id.startswith("!"):
-        return "compiled autograd: a backward as a whole, which is no function of the program"
+        return "compiled autograd: a whole backward pass, which is not a function of the program"
     gone = words.given_up(entry.to_json())
     if gone:
         said = words.from_then_on(gone, 0)
         return "torch made no code for this frame" + said[len("torch gave it up") :].rstrip(".")
     return (
-        "torch told of this compile only in part: it began before the block, or has not ended in it"
+        "torch reported only a part of this compile: it began before the block or did not end in it"
     )
 
 

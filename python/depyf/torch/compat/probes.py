@@ -25,9 +25,9 @@ def require_torch() -> Any:
         import torch
     except Exception as error:  # a broken installation raises more than ImportError
         raise MissingTorch(
-            "depyf looks into torch.compile and needs torch, which cannot be imported here (%s: "
+            "depyf captures torch.compile and needs torch, which cannot be imported here (%s: "
             "%s). Install it with "
-            "`pip install torch` (sooner done with --no-compile); depyf.decompile works without it."
+            "`pip install torch` (faster with --no-compile); depyf.decompile works without it."
             % (type(error).__name__, error)
         ) from error
     return torch

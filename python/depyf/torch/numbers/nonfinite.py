@@ -207,7 +207,7 @@ class _Finder:
                 )
             except Exception as error:  # the user's backward goes on
                 self.report.notes.append(
-                    "backward of %s was not looked at: %s" % (node.name, error)
+                    "the backward pass of %s was not checked: %s" % (node.name, error)
                 )
 
         function.register_hook(after)

@@ -1,4 +1,4 @@
-"""The first value at which two stages part, and which node is at fault."""
+"""The first value at which two stages differ, and the node at fault."""
 
 import contextlib
 import operator
@@ -31,7 +31,7 @@ def first_parting(one: Outcome, other: Outcome, measure: Measure) -> Optional[Pa
             break
     if parted is None:
         return None
-    # results part: which node did it?
+    # results differ: which node is at fault?
     if one.name == "eager":
         found = _against_eager(one, other, measure)
     elif other.name == "inductor":
@@ -40,8 +40,8 @@ def first_parting(one: Outcome, other: Outcome, measure: Measure) -> Optional[Pa
         found = _against_captured(one, other, measure)
     if found is None:
         parted.note = (
-            "no single node differs beyond the tolerance; the difference builds up, or "
-            "is made outside of the graphs"
+            "no single node differs beyond the tolerance; the difference accumulates, or "
+            "arises outside of the graphs"
         )
         return parted
     found.stage, found.before = other.name, one.name
@@ -127,7 +127,7 @@ def _against_captured(one: Outcome, other: Outcome, measure: Measure) -> Optiona
                 parted = _parting(graph, value, tensor, found, measure, (one.name, other.name))
                 parted.note = "in the AOT graph: %s (%s)" % (candidate.name, candidate.operation)
                 return parted
-    # the forwards agree: the first gradient graph that parts is where it begins
+    # the forward graphs agree: the first backward graph that differs is the origin
     for graph in _ordered(other):
         if graph.direction == "backward" and graph.values:
             for name, a in one.gradients.items():

@@ -9,7 +9,7 @@ from depyf.terminal import place, shown
 
 @dataclass
 class TensorStatistics:
-    """What a tensor (or a number) looks like.
+    """Statistics of a tensor or a number.
 
     Minimum, maximum and mean are those of its finite elements.
     """
@@ -104,11 +104,11 @@ class Nonfinite(_Place):
 
     Attributes:
         kind: "NaN", "infinity" or "NaN and infinity".
-        call: how often the graph had been called before.
-        is_input: the value came in from outside of the captured graphs.
-        output: statistics of what the node made (in backward: of the gradient that it passed on).
-        inputs: statistics of what went in (in backward: the gradients that came in, and what
-            forward saved).
+        call: the number of earlier calls of the graph.
+        is_input: the value comes from outside of the captured graphs.
+        output: statistics of the node's output (in backward: of the gradient that it passed on).
+        inputs: statistics of the node's inputs (in backward: of the incoming gradients, and of the
+            values that forward saved).
         element: the first element that is not finite, and what was computed there: "[0, 3]: 0 / 0".
     """
 
@@ -120,7 +120,7 @@ class Nonfinite(_Place):
     element: str = ""
 
     def summary(self) -> str:
-        """What made it and where, in one line."""
+        """The operation and its location, in one line."""
         made = "" if self.is_input else " (%s)" % shown(self.operation)
         where = ", %s" % self._place_text().strip() if self.path else ""
         return "%s%s of captured graph %d%s" % (shown(self.node), made, self.graph, where)
@@ -157,14 +157,14 @@ class NonfiniteReport:
     """What `find_nonfinite` found.
 
     Attributes:
-        first: the first node that made NaN or infinity; None when all is finite but for masks.
-        first_nan: the first that made NaN, where that is another one.
-        mask: the first node that made -inf which looks like a mask: it was filled in as a constant,
-            or came in as an input that holds no other infinity.
-        graphs: captured graphs that ran.
-        nodes: nodes that were looked at, each run counted.
-        error: what ended the run early.
-        notes: what could not be looked at.
+        first: the first node that made NaN or infinity; None if all values except masks are finite.
+        first_nan: the first node that made NaN, if that is another one.
+        mask: the first node that made a -inf which looks like a mask: a constant that was filled
+            in, or an input that holds no other infinity.
+        graphs: the number of captured graphs that ran.
+        nodes: the number of nodes that were checked; a node counts once for each run.
+        error: the exception that ended the run early.
+        notes: what could not be checked.
     """
 
     first: Optional[Nonfinite] = None
@@ -182,14 +182,14 @@ class NonfiniteReport:
         return str(self)
 
     def __str__(self) -> str:
-        head = "depyf: ran %d captured graph%s operation by operation, and looked at %d value%s" % (
+        head = "depyf: ran %d captured graph%s operation by operation, and checked %d value%s" % (
             self.graphs,
             "" if self.graphs == 1 else "s",
             self.nodes,
             "" if self.nodes == 1 else "s",
         )
         if not self.graphs:
-            head = "depyf: no graph was captured, so nothing was looked at"
+            head = "depyf: no graph was captured, so no value was checked"
         if self.first is None:
             but = ", but for -inf in what looks like a mask" if self.mask is not None else ""
             parts = [head + (": every value was finite" + but if self.graphs else "")]
@@ -198,7 +198,7 @@ class NonfiniteReport:
             if self.first_nan is not None and self.first_nan is not self.first:
                 parts += ["and before it, the first infinity:", str(self.first)]
         if self.mask is not None:
-            parts.append("-inf on purpose, as an intended mask? " + self.mask.summary())
+            parts.append("-inf on purpose, as a mask? " + self.mask.summary())
         if self.error:
             parts.append("the run ended with %s" % shown(self.error))
         return "\n".join(parts + self.notes)
@@ -206,17 +206,17 @@ class NonfiniteReport:
 
 @dataclass
 class Parting(_Place):
-    """A value at which one stage parts from the one before it.
+    """A value at which one stage differs from the one before it.
 
     Attributes:
         stage: the stage that differs from `before`.
         what: "value", "gradient", "result" or "side effect".
         absolute, relative: the largest differences.
         one, other: statistics of the value in the two stages.
-        kernel: name of the kernel that the value comes from, where inductor made it.
+        kernel: the name of the kernel that computed the value, if inductor made it.
         kernel_nodes: the nodes that this kernel computes.
-        alone: for a kernel: True when the node also differs when inductor compiles it by itself,
-            False when it differs only inside the kernel, None when that was not tried.
+        alone: for a kernel: True if the node also differs when inductor compiles it alone, False if
+            it differs only inside the kernel, None if that was not tried.
     """
 
     stage: str = ""
@@ -233,7 +233,7 @@ class Parting(_Place):
 
     def __str__(self) -> str:
         lines = [
-            "%s parts from %s at the %s of %s%s%s"
+            "%s differs from %s at the %s of %s%s%s"
             % (
                 self.stage,
                 self.before,
@@ -258,8 +258,8 @@ class Parting(_Place):
             )
         if self.alone is not None:
             lines.append(
-                "  compiled by itself the operation %s"
-                % ("differs as well" if self.alone else "agrees: the kernel as a whole is at fault")
+                "  compiled alone, the operation %s"
+                % ("differs as well" if self.alone else "agrees: the whole kernel is at fault")
             )
         lines += ["  %s" % one for one in (self.one, self.other) if one is not None]
         if self.note:
@@ -269,14 +269,14 @@ class Parting(_Place):
 
 @dataclass
 class Stage:
-    """One way of running the function.
+    """One stage at which the function ran.
 
     Attributes:
         name: "eager", "captured graph", "AOT graph" or "inductor".
-        graphs: graphs that ran.
-        difference: largest difference of results and gradients to those of "eager"; None when it
-            could not run.
-        error: why it could not run.
+        graphs: the number of graphs that ran.
+        difference: the largest difference of results and gradients from those of "eager"; None if
+            the stage could not run.
+        error: why the stage could not run.
     """
 
     name: str
@@ -291,8 +291,8 @@ class StageComparison:
 
     Attributes:
         stages: the stages in the order in which they ran.
-        first: the first place where a stage parts from the one before it beyond the tolerance; None
-            when none does.
+        first: the first value at which a stage differs from the one before it by more than the
+            tolerance; None if there is none.
         result: what the function returned, run eagerly.
     """
 
