@@ -45,7 +45,7 @@ def _problem() -> "Optional[str]":
         if _OURS in spec.loader.get_data(spec.origin):
             return None
     except (AttributeError, OSError):
-        return None  # no file stands behind it: the import tells
+        return None  # the module has no file: the import reports the error
     folder = ascii(os.path.dirname(spec.origin))[1:-1]
     if any(os.path.exists(os.path.join(place, "cli.py")) for place in places):
         return (

@@ -286,7 +286,7 @@ def _merged(found: List[Change]) -> List[Change]:
     """
     groups: Dict[Tuple[Any, ...], List[Change]] = {}
     for one in found:
-        # what goes away with a break is no change of its own: see `_without_gone`
+        # a recompile that a break causes is not a separate change: see `_without_gone`
         apart = (one.within, one.words if one.within else "")
         same: Tuple[Any, ...] = (one.patch, "" if one.patch else one.advice)
         if one.row == "value of each object":  # whatever they differ in, one compile holds them
@@ -470,12 +470,12 @@ def _together(top: List[Change], nodes: List[Any]) -> List[str]:
 
 
 def _gone(change: Change, links: bool) -> List[str]:
-    """Lines about what goes away with a change."""
+    """Lines that name the recompiles that a change also removes."""
     rows = []
     for one in change.gone:
         words = _plain(one.words.partition(_BESIDE)[0])
-        rows.append("goes away with it: %s  %s" % (place(one.file or "?", one.line, links), words))
-    return _first_of(rows, "goes away with it: %d more")
+        rows.append("also removes: %s  %s" % (place(one.file or "?", one.line, links), words))
+    return _first_of(rows, "also removes: %d more")
 
 
 def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:

@@ -949,7 +949,7 @@ def test_a_recompile_for_what_a_loop_of_compiled_code_makes_goes_away_with_the_b
     (change,) = advise.changes(run)
     assert change.kind != "recompile" and [one.line for one in change.gone] == [1]
     assert change.seconds == 1.0 + 3.0
-    assert "goes away with it: b.py:1  scale was 2" in advise.text(run)
+    assert "also removes: b.py:1  scale was 2" in advise.text(run)
     # what an object holds is guarded in the code that takes the function in, too
     run["functions"][0]["entries"][1]["reasons"] = ["2/0: self.scale == 2"]
     assert len(advise.changes(run)) == 2

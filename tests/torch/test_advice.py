@@ -1687,7 +1687,7 @@ f(torch.ones(5))
     line = 1 + text[: text.index("def scaled")].count("\n")
     assert line not in [one.line for one in found], advise.text(document)
     assert [one.line for one in found[0].gone] == [line]
-    assert "goes away with it: " in advise.text(document)
+    assert "also removes: " in advise.text(document)
 
 
 #: `%(limit)s` and `%(size)s` differ from call to call, and the loss breaks the graph
