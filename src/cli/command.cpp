@@ -42,13 +42,12 @@ constexpr std::string_view kHelp =
 
 Python source from the bytecode of @SUPPORTED@.
 
-decompile   source of .pyc files, of standard input (-), of every .pyc below a folder or in a
-            zip file, or of modules by name; of one file to standard output, of several into the
-            folder given with -o
-dis         the instructions, in version-free notation
-dump        what one stage made of each code object
+decompile   print the source of .pyc files, of standard input (-), of every .pyc in a folder or a
+            zip file, or of modules by name; with several files, -o names the output folder
+dis         print the instructions, in version-free notation
+dump        print the result of one stage for each code object
             (@STAGES@), or the graph
-            that structure works on after one of its steps (--after help names them)
+            of the stage structure after one of its steps (--after help lists them)
 compare     do two files do the same? identical, exact or equivalent (proven), unproven, or
             different
 completion  a script that completes this command in a shell, under the name that it is called by:
@@ -58,8 +57,8 @@ options
   -m, --module NAME       the module of that name, as python3 finds it; nothing is imported
   -o, --output DIR        write DIR/a/x.py for a/x.pyc and a/__pycache__/x.cpython-312.pyc;
                           a file that was given twice is written once
-  --force                 replace files of another content in DIR; without it they stay, and the
-                          exit code is 1
+  --force                 overwrite files with other content in DIR; without it they are kept, and
+                          the exit code is 1
   -j, --jobs N            files at a time (default: one for each processor)
   --check, --no-check     check the source (the default), or not: about four times as fast
   --format text|json|dot  json: source, line map and diagnostics, or what a stage made; dot: the
@@ -73,17 +72,17 @@ options
   --version               of depyf
 
 check
-  A CPython of the file's version compiles the source; nothing is executed. The result is then
-  proven to do the same as the file. A function that is not proven is written in another form: as
-  a dispatch loop, or rebuilt from its bytes. Standard error names these, and what is not proven or
-  could not be checked.
+  A CPython of the file's version compiles the source; nothing is executed. depyf then tries to
+  prove that the result does the same as the file. A function that is not proven is written in
+  another form: as a dispatch loop, or rebuilt from its bytes. Standard error names these functions,
+  and those that are not proven or could not be checked.
 
 exit code
   0  done, also if no CPython of the version was found
   1  an input could not be read while others were, a part could not be decompiled or is not
      proven, or the files differ
   2  no input could be read, or the usage was wrong
-  3  compare: neither proven nor told apart
+  3  compare: unproven, neither the same nor different
 
 environment
   DEPYF_PYTHONS           CPythons for the check, or folders that hold them, joined as in PATH;

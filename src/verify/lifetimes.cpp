@@ -101,7 +101,7 @@ class Holding {
     out.text = "at offset " + std::to_string(first_offset_) +
                (side_ == kA ? " of the first, " : " of the second, ") + quoted(name(first_)) +
                " keeps a value that nothing reads any more";
-    if (side_ == kA) out.text += ", and the second has let go of it";
+    if (side_ == kA) out.text += ", and the second has dropped it";
     return out;
   }
 

@@ -324,7 +324,7 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
       part(here(kA) + " while the stack of the " +
            (side == kA ? "first holds a value that the second"
                        : "second holds a value that the first") +
-           " has let go of");
+           " has dropped");
     }
   }
 }

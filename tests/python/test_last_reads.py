@@ -167,7 +167,7 @@ def test_no_value_dies_earlier_than_in_torch_s_code(torch_s):
             earlier = earlier.replace(co_qualname=torch_s.__code__.co_qualname)
         assert _core.compare(torch_s.__code__, earlier, dynamo=True)[0] == "equivalent"
         verdict, detail = _core.compare(torch_s.__code__, earlier, dynamo=True, lifetimes=True)
-        assert verdict == "unproven" and "and the second has let go of it" in detail
+        assert verdict == "unproven" and "and the second has dropped it" in detail
     found = recompile(torch_s.__code__, dynamo=True)
     assert found.proven, found.detail
     ours = types.FunctionType(found.code, globals())
