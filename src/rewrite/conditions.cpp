@@ -1,7 +1,7 @@
 // What jumps do not tell of branches: whether what follows a branch that leaves stood in an `else`,
 // was an `elif`, or followed it; whether conditions were nested or joined by `and`, and which of
-// nested `try` are one. Columns tell from 3.11 on. Without them, flat, as a person writes guards,
-// unless it is an `elif`, or rows (3.10) fit an `else`.
+// nested `try` or `with` are one. Columns tell from 3.11 on. Without them, flat, as a person writes
+// guards, unless it is an `elif`, or rows (3.10) fit an `else`.
 #include <algorithm>
 #include <optional>
 
@@ -26,6 +26,7 @@ class Branches {
           sole_if(r_.ast[at.owner].orelse))
         elifs_.push_back(r_.ast[at.owner].orelse[0].index);
     std::sort(elifs_.begin(), elifs_.end());
+    join_withs(lists);
     join_tries(lists);
     r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return edit(list); });
     join_tries(lists);  // those whose `else` was restored
@@ -63,6 +64,53 @@ class Branches {
     outer.orelse = is_else ? behind : inner.orelse;
     outer.body = inner.body;
     inner.arms = inner.orelse = inner.body = {};  // no list is edited twice
+  }
+
+  /// From the inside out, since the column of a body tells.
+  void join_withs(const ListRefs& lists) {
+    for (std::size_t i = lists.size(); i-- > 0;) {
+      const ListRef at = lists[i];
+      if (at.owner && at.which == ListRef::Body && r_.ast[at.owner].kind == StmtKind::With)
+        join_with_inner_with(at.owner);
+    }
+  }
+
+  /// `with a: with b:` is one statement, `with a, b:`, unless the inner one has a place of its own.
+  void join_with_inner_with(StmtId id) {
+    Stmt& outer = r_.ast[id];
+    if (outer.body.size() != 1) return;
+    Stmt& inner = r_.ast[outer.body[0]];
+    if (inner.kind != StmtKind::With || inner.flag != outer.flag || stands_deeper(inner, outer))
+      return;
+    std::vector<ExprId> items(outer.list.begin(), outer.list.end());
+    items.insert(items.end(), inner.list.begin(), inner.list.end());
+    outer.list = r_.ast.arena.copy(items);
+    outer.body = inner.body;
+    inner.body = {};  // no list is edited twice
+  }
+
+  /// Does a `with` begin on a later row than the one around it, and further right? What enters a
+  /// manager has the place of the statement, or that of the manager. Managers of one statement may
+  /// stand so, too, but then not as far left of the body as behind a `with` of their own. Rows
+  /// alone tell where they are those of the statement (3.8 to 3.10); where they are those of
+  /// managers (3.7), nested is the more frequent form.
+  bool stands_deeper(const Stmt& inner, const Stmt& outer) const {
+    if (!columns_.known()) return outer.origin.line > 0 && inner.origin.line > outer.origin.line;
+    const SourceSpan here = columns_.at(inner.origin), around = columns_.at(outer.origin);
+    if (around.line == 0 || here.line <= around.line || here.first <= around.first) return false;
+    const SourceSpan manager = columns_.of(inner.list[0]);
+    if (here.line < manager.line || here.first < manager.first) return true;
+    const std::uint32_t level = here.first - around.first, keyword = inner.flag != 0 ? 11 : 5;
+    if (inner.body.size() == 1) {
+      const Stmt& next = r_.ast[inner.body[0]];
+      if (next.kind == StmtKind::With && next.flag == inner.flag &&
+          columns_.at(next.origin).first == here.first + level)
+        return true;
+    }
+    const std::optional<std::uint32_t> body = columns_.start(inner.body);
+    if (!body) return level == columns_.step();
+    const std::uint32_t inside = *body + keyword - here.first;
+    return inside == level || inside == columns_.step();
   }
 
   bool sole_if(std::span<const StmtId> list) const {
@@ -468,7 +516,8 @@ class Branches {
 }  // namespace
 
 void tidy_conditions(Rewriter& r) {
-  if (r.may_hold(StmtKind::If) || r.may_hold(StmtKind::Try)) Branches(r).restore();
+  if (r.may_hold(StmtKind::If) || r.may_hold(StmtKind::Try) || r.may_hold(StmtKind::With))
+    Branches(r).restore();
 }
 
 }  // namespace depyf

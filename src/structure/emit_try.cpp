@@ -70,7 +70,6 @@ void Emitter::gen_with(RegionId r, std::uint32_t l, const std::shared_ptr<const 
   const std::uint32_t body = list();
   later([=, this] {
     s_.ast[st].body = close(body);
-    join_with_inner_with(st);
     add(l, st);
     if (shape->next == kNone && terminates(body) && shape->merges.empty()) mark_end(st);
   });
@@ -122,17 +121,6 @@ void Emitter::close_try(StmtId st, RegionId r, std::uint32_t l, const TryShape& 
   if (shape.goes_on) fate(st).goes_on = true;
   if (!shape.goes_on && (all_end || (finally && terminates(parts.final)))) mark_end(st);
   add(l, st);
-}
-
-void Emitter::join_with_inner_with(StmtId st) {
-  Stmt& outer = s_.ast[st];
-  if (outer.body.size() != 1) return;
-  const Stmt& inner = s_.ast[outer.body[0]];
-  if (inner.kind != StmtKind::With || inner.flag != outer.flag) return;
-  std::vector<ExprId> items(outer.list.begin(), outer.list.end());
-  items.insert(items.end(), inner.list.begin(), inner.list.end());
-  outer.body = inner.body;
-  outer.list = s_.ast.arena.copy(items);
 }
 
 void Emitter::gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, const Context& ctx) {

@@ -224,8 +224,6 @@ class Emitter : StatementGraph {
                  const TryParts& parts);
   void gen_clauses(RegionId r, const std::shared_ptr<TryParts>& parts, const TryShape& shape,
                    const Context& arm);
-  /// `with a: with b: …` is `with a, b: …`.
-  void join_with_inner_with(StmtId st);
   void gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, const Context& ctx);
   SmallVector<List, 32> lists_;
   std::vector<Fate> fates_;  // by statement, from first_stmt_ on
