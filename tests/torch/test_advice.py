@@ -1771,3 +1771,51 @@ for _ in range(5):
     uncut = text.replace("    torch._dynamo.graph_break()\n", "")
     followed = len(made) - len(compiles_of(run_of_program(uncut, tmp_path / "uncut.py")))
     assert followed == 1 and compiles_saved(found["break"], made) <= 2
+
+
+COMPUTED_FLOATS = """
+import torch
+
+class Norm:
+    def __init__(self):
+        self.count = 0.5
+
+    def update(self):
+        self.count += 1
+
+norm = Norm()
+
+@torch.compile(backend="aot_eager")
+def counted(x):
+    norm.update()
+    return x / norm.count
+
+@torch.compile(backend="aot_eager")
+def clipped(x, clip):
+    return x.clamp(1 - clip, 1 + clip)
+
+result = [counted(torch.ones(3)) for _ in range(4)]
+result += [clipped(torch.arange(3.0), clip) for clip in CLIPS]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_what_is_computed_from_a_float_is_not_said_to_be_decided_on(tmp_path):
+    """torch asks for `(1.0 + clip) == 1.2` where it could not make the float a tensor."""
+    found = {}
+    for name, clips in (("numbers", "(0.2, 0.15, 0.1)"), ("tensors", "map(torch.tensor, (0.2,))")):
+        torch._dynamo.reset()
+        program = tmp_path / (name + ".py")
+        program.write_text(COMPUTED_FLOATS.replace("CLIPS", clips))
+        with depyf.prepare_debug(str(tmp_path / name)):
+            runpy.run_path(str(program))
+        changes = advise.changes(summary.load(str(tmp_path / name)))
+        found[name] = {one.function: one for one in changes}
+        assert len(changes) == len(found[name])  # each cause is a change of its own
+    rows = sorted(one.row for one in found["numbers"].values())
+    assert rows == ["float that is set", "float used as a constant"]
+    advised = [one.advice for one in found["numbers"].values()]
+    assert any("Pass torch.tensor(clip)" in one for one in advised)
+    assert any("Make norm.count a tensor where it is first set" in one for one in advised)
+    assert not any("decides on the number" in one for one in advised)
+    assert [one.row for one in found["tensors"].values()] == ["float that is set"]

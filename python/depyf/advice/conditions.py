@@ -4,7 +4,7 @@ whether a number fulfils them. Nothing of them is run: they are read as arithmet
 
 import ast
 import re
-from typing import Any, Callable, Dict, Optional, Pattern
+from typing import Any, Callable, Dict, Optional, Pattern, Set
 
 from depyf import compiling
 
@@ -42,6 +42,15 @@ def asks_of(condition: str, name: str) -> bool:
     if condition.startswith("___") or not _named(name).search(condition):
         return False
     return bool(re.search(r"\s(==|!=|<=?|>=?)\s", condition))
+
+
+#: what has a value, with its attributes and elements, and is not called
+_NAME = re.compile(r"(?<![\w.\])])[A-Za-z_]\w*(?:\.\w+|\[[^\]]*\])*(?![\w(.\[])")
+
+
+def names(condition: str) -> Set[str]:
+    """What a condition of a guard is on: {"norm.count"} of "(1.0 + norm.count) == 2.5"."""
+    return set(_NAME.findall(condition)) - {"and", "or", "not"}
 
 
 def _named(name: str) -> Pattern[str]:

@@ -830,7 +830,13 @@ def _fill_after(
         and entry.get("guards")
     ):
         guards = [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
-        words.describe_any(reason, breaks, guards, settings)  # it asks for no value any more
+        of_floats = [
+            words.short(str(one.get("text") or ""))
+            for one in entry["guards"]
+            if words.is_of_float(str(one.get("comment") or ""))
+        ]
+        more = settings, source, decided, place, of_floats
+        words.describe_any(reason, breaks, guards, *more)  # it asks for no value any more
     if reason["after"]:
         reason["words"] = re.sub(
             r"is another value$|has another length$|is of another type$|is given$",
@@ -896,6 +902,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
             for node in of_run:
                 node.called_by_plain_code()
         words.name_needed([one for node in of_run for one in node.breaks])
+        _advise_of_floats(of_run)
         _advise_of_constants(of_run)
         _advise_limits(of_run)
     return found
@@ -922,6 +929,20 @@ def _tell_apart(nodes: Sequence[Node]) -> None:
         for number, alike in found.items() if len(found) > 1 else ():
             for node in alike if number else ():
                 node.apart = " (torch's function %s)" % number
+
+
+def _advise_of_floats(nodes: Sequence[Node]) -> None:
+    """Where torch asks for a number that it computed from a float, it names no line of the program:
+    what helps is what helps at the line that uses the float, which an earlier compile told.
+    """
+    told: Dict[Tuple[Any, ...], words.Said] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            known = told.get((node.frame, reason["name"]))
+            if reason["kind"] == "value":
+                told.setdefault((node.frame, reason["name"]), reason)
+            elif known is not None and words.is_of_float(reason["raw"]):
+                reason.update({key: known[key] for key in ("row", "help", "patches")})
 
 
 def _advise_of_constants(nodes: Sequence[Node]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from depyf.advice import conditions, uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.reasons import (
+    CONSTANT_OF_FLOAT,
     DECIDES,
     EQUAL,
     KEPT,
@@ -112,11 +113,29 @@ def describe_constant(
         row = "float of dropout"
     elif found["kind"] == "value" and _decides_otherwise(found):
         row = "number condition"
-    elif row == "float attribute used as a constant" and uses.sets_in(source, found["name"]):
-        row = "float that is set"
     names: Dict[str, str] = {}
     if row == "size used as a constant":
         row, names = _size_row(decided)
+    elif row in ("float used as a constant", "float attribute used as a constant"):
+        row, names = _constant_float(found, row, source, decided, place)
+    advise(found, _static_row(settings, source) or row, **names)
+
+
+def _constant_float(
+    found: Said,
+    row: str,
+    source: str,
+    decided: Sequence[Sequence[str]],
+    place: Tuple[str, int],
+) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of a float that is a constant in each compile, by what the program does with it;
+    the arguments are those of `describe_constant`.
+    """
+    names: Dict[str, str] = {}
+    attribute = found["name"].rpartition(".")[2]
+    if row == "float attribute used as a constant":
+        if uses.sets_in(source, found["name"]) or _sets(found["source"], attribute):
+            return "float that is set", names
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
         names["called"], parameter = of_torch
@@ -126,7 +145,12 @@ def describe_constant(
             row = "float of an operator"
         else:
             row, names = _float_row(found, row, decided, place)
-    advise(found, _static_row(settings, source) or row, **names)
+    return row, names
+
+
+def _sets(source: str, attribute: str) -> bool:
+    """Whether a line sets an attribute of an object, as `self.count += 1` does."""
+    return bool(re.match(r"\s*[\w.\[\]]+\.%s\s*[-+*/]?=(?!=)" % re.escape(attribute), source))
 
 
 def _users_places(stack: Sequence[str]) -> List[Tuple[str, int]]:
@@ -244,6 +268,10 @@ def describe_any(
     breaks: Sequence[Said] = (),
     guards: Sequence[str] = (),
     settings: Any = None,
+    source: str = "",
+    decided: Sequence[Sequence[str]] = (),
+    place: Tuple[str, int] = ("", 0),
+    of_floats: Sequence[str] = (),
 ) -> None:
     """Says that the compile for another number takes any, or any of which a condition holds.
 
@@ -252,6 +280,8 @@ def describe_any(
         breaks: those of that compile, as `of_break` has them.
         guards: its guards.
         settings: those of the compile, where torch told them.
+        source: as the next two, see `describe_constant`.
+        of_floats: the guards that torch made of floats which it could not make tensors.
     """
     name, before = found["name"], found["before"]
     known = [one for one in guards if conditions.holds(one, name, before) is False]
@@ -264,6 +294,12 @@ def describe_any(
     now = only % known[0] if known else any_number
     found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
+    if known and known[0] in of_floats and found["row"] in ("float", "float attribute"):
+        # nothing decides on it: what is computed from it goes where no tensor can
+        row, names = _constant_float(found, _AGAIN[found["row"]], source, decided, place)
+        found["words"] += "; " + CONSTANT_OF_FLOAT
+        advise(found, row, **names)
+        return
     if known or given:
         # with dynamic=True, too, the first number has a compile of its own
         equal = EQUAL.match(known[0]) if known else None

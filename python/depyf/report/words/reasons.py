@@ -408,6 +408,17 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
         equal = [(name, int(index)) for name, index in sizes]
         advise(found, "equal sizes", marks=marks_of(equal, found["parameters"]))
         return
+    if is_of_float(found["raw"]):
+        names = conditions.names(guard)
+        if len(names) == 1:
+            (found["name"],) = names
+            told = found["name"], guard, CONSTANT_OF_FLOAT
+            found["words"] = "`%s` is another number than that for which `%s` holds; %s" % told
+            is_global = bool(re.search(r"\bG\[", found["raw"]))
+            of_argument = _is_argument(found["name"]) and not is_global
+            kind = "float" if of_argument else "float attribute"
+            advise(found, kind + " used as a constant")
+            return
     of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
     what = "shape" if of_shape else "number"
     found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
@@ -538,6 +549,18 @@ def type_row(before: str, after: str) -> str:
     if before in containers and after in containers:
         return "container's type"
     return "given or None" if "NoneType" in (before, after) else "type"
+
+
+#: of a float from which a number is computed that goes where no tensor can
+CONSTANT_OF_FLOAT = "what is computed from this float is a constant of the graph"
+_TENSORIFY = "_tensorify_python_scalars.py"
+
+
+def is_of_float(text: str) -> bool:
+    """Whether a guard, with its comment, is of a float that torch could not make a tensor: it then
+    asks for the number that is computed from it.
+    """
+    return _TENSORIFY in text
 
 
 _FREED = re.compile(r"^Cache line invalidated because (?P<name>.+) got deallocated$")
