@@ -55,5 +55,7 @@ def keep() -> None:
         _kept.add(name)
         names = vars(module)
         for key, value in list(names.items()):
-            if type(value) is types.ModuleType and value.__name__ in _copies:
+            if type(value) is not types.ModuleType or key.startswith("__import_"):
+                continue  # the latter are Dynamo's, which asks whether it finds the same object
+            if value.__name__ in _copies:
                 names[key] = _copy_of(value)
