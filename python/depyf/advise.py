@@ -45,8 +45,9 @@ _NAMED = 4
 def changes(document: Document, most: int = 3) -> List[Change]:
     """The changes worth most in a run, the one that saves most first; failures are among them.
 
-    A function that torch gave up stands before all else: it runs uncompiled at each call. The
-    seconds of a graph break count twice, since a break costs time at each call, too.
+    A function that torch gave up is among them whatever it saves: it runs uncompiled at each call.
+    To be among them, the seconds of a graph break count twice: a break costs time at each call,
+    too.
     Changes of one patch or advice are one change with the seconds of all. What needs no action is
     no change, nor is a limit that was reached by a recompile that is listed, nor what another
     change leaves nothing of: a function that is a compile of its own because of a break alone.
@@ -55,7 +56,7 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         document: see `depyf.summary.load`.
         most: how many.
     """
-    return sorted(_ranked(document, most)[0], key=_rank)
+    return _ordered(_ranked(document, most)[0])
 
 
 def _ranked(document: Document, most: int) -> Tuple[List[Change], List[Change]]:
@@ -272,12 +273,18 @@ def _weight(one: Change) -> float:
 
 
 def _rank(one: Change) -> Tuple[bool, float]:
-    """What runs uncompiled first, then what costs most."""
-    runs_uncompiled = any(
-        each.kind == "failure" and each.row != "nothing to compile" or each.gave_up > 0
-        for each in (one,) + one.gone
-    )
+    """What runs uncompiled first, then what costs most: which changes are listed."""
+    runs_uncompiled = any(_fails(each) or each.gave_up > 0 for each in (one,) + one.gone)
     return not runs_uncompiled, -_weight(one)
+
+
+def _ordered(listed: List[Change]) -> List[Change]:
+    """The changes that are listed, by what each saves; those that save alike by their rank."""
+    return sorted(sorted(listed, key=_rank), key=lambda one: -round(one.seconds, 2))
+
+
+def _fails(one: Change) -> bool:
+    return one.kind == "failure" and one.row not in ("nothing to compile", "limit")
 
 
 def _merged(found: List[Change]) -> List[Change]:
@@ -331,10 +338,10 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     rows = []
     top, others = _ranked(document, most)
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
-    for number, one in enumerate(sorted(top, key=_rank), 1):
+    for number, one in enumerate(_ordered(top), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
-        told = [_plain(one.words + _gave_up(one, number, given_up))]
+        told = [_plain(one.words + _gave_up(one, number, given_up) + _left_out(one))]
         told += _elsewhere(one, number, given_up, links)
         told += ["change: " + _plain(one.advice)] + _gone(one, links)
         told[:0] = _called_from(one, links)
@@ -347,6 +354,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
         more = "and %d more" % len(others)
         rows.append(more + (": depyf run %s" % " or ".join(given) if given else ""))
+    rows += _compiled_anyway(top, document, links)
     normal = _normal(document, links)
     rows = rows or ["nothing to advise"]
     if normal:
@@ -417,6 +425,33 @@ def _hinted(document: Document, links: bool) -> List[str]:
     return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
 
 
+def _compiled_anyway(top: List[Change], document: Document, links: bool) -> List[str]:
+    """The breaks that are not listed although the compiles after them took more than the least of
+    the changes saves, as a report of the breaks has it: why they save less.
+    """
+    from depyf.report import overview
+
+    least = min([one.seconds for one in top], default=0.0)
+    every = [each for one in top for each in (one,) + one.also + one.gone]
+    listed = {(each.file, each.line) for each in every if each.kind != "recompile"}
+    rows = []
+    for cause in overview.causes(overview.nodes_of([document])):
+        said = cause.get("break")
+        if not said or not said["help"] or said["row"] in NO_ACTION or overview.is_normal(cause):
+            continue
+        saved = sum(cause["each"].values())
+        cost = cause["cost"]
+        if (said["file"], said["line"]) in listed or cost < 0.005 or cost <= max(least, 2 * saved):
+            continue
+        where = place(said["file"] or "?", said["line"], links)
+        told = "%9.2f s  %s  %s" % (cost, where, _plain(said["why"]))
+        row = "%s To remove this break alone saves up to %.2f s." % (told, saved)
+        rows.append(row + " " + _plain(said["help"][0]))
+    head = "breaks after which more is compiled than their removal saves, as much of it would be "
+    head += "compiled with what is before the break, again for each recompile:"
+    return [head] * bool(rows) + rows[:_MOST_LEFT]
+
+
 def _normal(document: Document, links: bool) -> List[str]:
     """The costliest recompiles that are normal, so that their seconds have a reason."""
     from depyf.report import overview
@@ -452,6 +487,14 @@ def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     if before != number:
         return ". torch gave the function up: see %d" % before
     return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
+
+
+def _left_out(change: Change) -> str:
+    """Why a change is among those worth most, whatever it saves of compiling."""
+    if not any(map(_fails, (change,) + change.gone)):
+        return ""
+    end = "" if change.words.endswith(".") else "."
+    return end + " A function runs uncompiled at each call because of it: no second of that counts."
 
 
 def _together(top: List[Change], nodes: List[Any]) -> List[str]:

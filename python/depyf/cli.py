@@ -162,7 +162,7 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
         "report",
         allow_abbrev=False,
         help="build the report of a dump again",
-        usage="depyf report [--open] [--text] DUMP...",
+        usage="depyf report [--open] [--text | --advise] DUMP...",
         description="Builds the report, index.html, from dumps or from a log of TORCH_TRACE. "
         "For a distributed run it also names what torch compiled differently on different ranks. "
         "A folder with rank_0, rank_1, ... is one distributed run; several folders together are, "
@@ -171,6 +171,11 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
     )
     report.add_argument("--open", action="store_true", help="open the report in a browser")
     report.add_argument("--text", action="store_true", help="only print the summary")
+    report.add_argument(
+        "--advise",
+        action="store_true",
+        help="only print the three changes that save most, as depyf run --advise does",
+    )
     report.add_argument("dumps", nargs="+", metavar="DUMP")
     return report
 

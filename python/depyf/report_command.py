@@ -60,7 +60,8 @@ def _report(options: argparse.Namespace) -> int:
         return 2
     page = None
     workers = _workers_of(documents)
-    if not options.text:
+    only_text = options.text or options.advise
+    if not only_text:
         try:
             from depyf import report
             from depyf.report.base import PAGE
@@ -90,7 +91,12 @@ def _report(options: argparse.Namespace) -> int:
             document = merged(workers[0], workers[1:])
         if len(documents) > 1 and summary.rank_of(document.get("folder")) is None:
             tell("rank %d" % rank)
-        tell(summary.summary(document, None, links))
+        if options.advise:
+            from depyf import advise
+
+            tell(advise.text(document, links))
+        else:
+            tell(summary.summary(document, None, links))
     differ = False
     if len(documents) > 1:
         groups = compare_ranks(documents)
@@ -100,7 +106,7 @@ def _report(options: argparse.Namespace) -> int:
         tell("depyf: " + place(str(page), None, links))
         if options.open:
             launch.open_page(str(page), None, sys.stdout)
-    if page is None and not options.text:
+    if page is None and not only_text:
         return 2
     return 1 if differ else 0
 

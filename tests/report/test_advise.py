@@ -122,16 +122,16 @@ def test_a_limit_is_listed_only_where_its_recompile_is_not():
     assert change.row == "limit"
     # of another function
     other = again("/a/b.py", 2, 2.0, "x == 2")
-    assert [one.line for one in advise.changes(run_of([reached, other]))] == [1, 2]
+    assert [one.line for one in advise.changes(run_of([reached, other]))] == [2, 1]
 
 
-def test_a_recompile_at_which_torch_gave_up_comes_first_and_says_so():
+def test_a_recompile_at_which_torch_gave_up_is_always_listed_and_says_so():
     reached = compiled("/a/b.py", 1, 0.5, failure=LIMIT)
     recompile = dict(again("/a/b.py", 1, 2.0, "x == 2"), compile_id="1/2")
     costlier = [again("/a/b.py", 5 + n, 9.0, one) for n, one in enumerate(REASONS[1:])]
     run = run_of([dict(reached, reasons=["1/2: x == 3"]), recompile] + costlier)
     found = advise.changes(run, most=2)
-    assert [one.gave_up for one in found] == [1, 0]
+    assert [one.gave_up for one in found] == [0, 1]
     told = advise.text(run, most=2)
     assert "gave the function up after 1 compile: calls" in told and "uncompiled" in told
     text = summary.recompiles_text(run)
@@ -612,13 +612,56 @@ def test_what_saves_most_stands_first_also_where_a_compile_for_each_is_normal():
     assert [one.row for one in advise.changes(run_of(entries))] == ["flag", "rank"]
 
 
-@pytest.mark.parametrize("cost, first", [(2.5, "break"), (9.0, "recompile")])
-def test_the_seconds_of_a_break_count_twice_since_it_costs_time_at_each_call(cost, first):
+@pytest.mark.parametrize("cost, chosen", [(2.5, "break"), (9.0, "recompile")])
+def test_the_seconds_of_a_break_count_twice_since_it_costs_time_at_each_call(cost, chosen):
     broken = dict(compiled("/a/b.py", 1, 9.0, breaks=[dict(ITEM, location="/a/b.py:4")]), name="g")
     broken["metrics"].update(restart_reasons=["item"], dynamo_compile_time_before_restart_us=2e6)
     broken.update(replaced=True, verdict="exact")
     run = run_of([broken, again("/a/c.py", 2, cost, REASONS[2])])
-    assert advise.changes(run)[0].kind == first
+    assert advise.changes(run, most=1)[0].kind == chosen
+    # what is chosen stands in the order of what it saves
+    assert [one.kind for one in advise.changes(run)] == ["recompile", "break"]
+
+
+def test_what_runs_uncompiled_is_listed_by_what_it_saves_and_says_why_it_is_listed():
+    failed = compiled(
+        "/a/b.py", 1, 0.02, failure="Unsupported: Dynamo does not trace RNN, GRU, or LSTM"
+    )
+    failed["breaks"] = [{"reason": "RNN, GRU, or LSTM", "text": failed["failure"]}]
+    costlier = [again("/a/b.py", 5 + n, 9.0 - n, one) for n, one in enumerate(REASONS)]
+    run = run_of([failed] + costlier)
+    assert [one.line for one in advise.changes(run)] == [5, 6, 1]
+    told = advise.text(run)
+    assert told.count("A function runs uncompiled at each call because of it") == 1
+    assert (
+        told.index("up to 8.00 s") < told.index("up to 0.02 s") < told.index("uncompiled at each")
+    )
+
+
+def test_a_break_after_which_much_is_compiled_is_told_with_what_its_removal_saves(tmp_path):
+    program = tmp_path / "broken.py"
+    program.write_text("def f(x):\n    y = x + 1\n    y.item()\n    return x * 2\n")
+    name = "torch_dynamo_resume_in_f_at_3"
+    location = "%s:3" % program
+    first = compiled(program, 1, 0.5, breaks=[dict(ITEM, location=location)], calls=[name])
+    rests = [dict(compiled(program, 1, 4.0), compile_id="1/0")]
+    rests += [
+        dict(
+            again(program, 1, 4.0, "tensor 'x' rank mismatch. expected 1, actual 2"), compile_id=one
+        )
+        for one in ("1/1", "1/2")
+    ]
+    place = {"filename": str(program), "firstlineno": 1}
+    functions = [
+        dict(place, name="f", entries=[first]),
+        dict(place, name=name, global_name=name, is_resume=True, entries=rests),
+    ]
+    run = run_of([], functions=functions)
+    told = advise.text(run, most=1)
+    assert "broken.py:3" not in told.partition("breaks after which")[0]
+    assert "   12.00 s  broken.py:3  A tensor's value is turned into" in told
+    assert "To remove this break alone saves up to " in told
+    assert "breaks after which" not in advise.text(run)  # all are listed
 
 
 def test_a_key_that_came_is_named():

@@ -311,6 +311,18 @@ def test_what_is_over_a_budget_is_told_once(start, tmp_path):
     assert done.returncode == 0 and done.stderr.count(advised) == 1, done.stderr
 
 
+def test_the_advice_of_a_dump_is_that_of_its_run(start, tmp_path, capfd):
+    from depyf import cli
+
+    (tmp_path / "split.py").write_text(SPLIT)
+    advised = start("--advise", "--dump", "out", "split.py").stderr
+    assert cli.main(["report", "--advise", str(tmp_path / "out")]) == 0
+    told = capfd.readouterr().out
+    assert told.startswith("1. ") and "calls of compiled code" not in told
+    change = "change: torch.where(condition, a, b)"
+    assert change in told and change in advised
+
+
 def test_help_in_the_summary_is_whole(start, tmp_path):
     from depyf.advice import breaks
 
