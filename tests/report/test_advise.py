@@ -814,8 +814,28 @@ def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path
         change.row == "value of each object" and "Compile what calls all of them" in change.advice
     )
     program.write_text(program.read_text() + "\nblock = Block('none', 3)\nblock.act = 'relu'\n")
-    (change,) = advise.changes(run_of([], functions=[function]))
-    assert change.row == "text"
+    run = run_of([], functions=[function])
+    assert advise.changes(run) == []
+    assert "The text chooses what is computed" in advise.text(run).partition("needs no action:")[2]
+
+
+def test_a_text_that_picks_one_of_several_modules_takes_no_place(tmp_path):
+    program = tmp_path / "heads.py"
+    program.write_text(
+        "class Net:\n    def forward(self, x, task):\n        return self.heads[task](x)\n"
+    )
+    stack = (
+        "  # return self._modules[key]  # nn/modules/container.py:555 in __getitem__\n"
+        'User stack trace:\n  File "%s", line 3, in forward\n    return self.heads[task](x)\n'
+        '  File "/x/site-packages/torch/nn/modules/container.py", line 555, in __getitem__\n'
+        "    return self._modules[key]\n"
+    )
+    reason = "task == 'topic'" + stack % program
+    run = run_of([dict(again(program, 2, 2.0, reason), compile_id="0/1")])
+    assert advise.changes(run) == []
+    assert "task was 'topic'" in advise.text(run).partition("what needs no action:")[2]
+    program.write_text(program.read_text().replace("(x)\n", "(x) * len(task)\n"))
+    assert [one.row for one in advise.changes(run)] == ["text"]
 
 
 def test_a_branch_on_a_number_that_asks_for_none_alone_is_advised_to_be_removed(tmp_path):

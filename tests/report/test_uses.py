@@ -333,3 +333,23 @@ def test_a_list_under_a_key_of_a_dict_is_a_list(tmp_path):
     assert uses.container_uses(str(program), 4, "stats['loss']") == {"grows"}
     assert uses.container_uses(str(program), 8, "self.stats['loss']") == {"shown", "grows"}
     assert uses.container_uses(str(program), 4, "stats['when']") == set()
+
+
+@pytest.mark.parametrize(
+    "body, chooses",
+    [
+        ("return heads[kind](x)", True),
+        ("y = heads[kind](x) / 2\n    return {'kind': kind, 'y': y}", True),
+        ("if kind == 'a':\n        x = -x\n    return x, kind", True),
+        ("return x if kind in ('a', 'b') else -x", True),
+        # a number that is looked up, or counted, can be computed before the call
+        ("return x + heads[kind]", False),
+        ("return heads[kind](x) * len(kind)", False),
+        ("return other(x, kind)", False),
+        ("return kind", False),
+    ],
+)
+def test_a_text_may_only_choose_what_is_computed(tmp_path, body, chooses):
+    program = tmp_path / "chosen.py"
+    program.write_text("def f(x, kind, heads):\n    %s\n" % body)
+    assert uses.only_chooses(str(program), 2, "kind") == chooses

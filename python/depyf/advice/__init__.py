@@ -37,7 +37,7 @@ WITHOUT_HINTS = NORMAL + (
 )
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
-NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state")
+NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state", "text that chooses")
 
 #: rows of what is one of a few, so that an entry is for one of them
 OF_A_FEW = (
@@ -45,6 +45,7 @@ OF_A_FEW = (
     "none",
     "flag",
     "text",
+    "text that chooses",
     "value",
     "member of a set",
     "value of each object",

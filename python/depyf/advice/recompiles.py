@@ -595,6 +595,15 @@ def f(x, name):
 
 result = [f(torch.ones(3), name) for name in ("ab", "abc", "abcd")]
 """
+_CHOOSING = """
+heads = {"plain": torch.abs, "other": torch.neg, "third": torch.exp}
+
+@torch.compile(backend="eager")
+def f(x, kind):
+    return heads[kind](x.sin())
+
+result = [f(torch.ones(3), kind) for kind in heads]
+"""
 _VALUE = """
 @torch.compile(backend="eager")
 def f(x, kind):
@@ -2221,6 +2230,20 @@ sizes = (torch.float32, torch.float64)
 result = [f(torch.ones(3), torch.tensor(kind.itemsize)) for kind in sizes]
 """,
             )
+        ],
+    ),
+    row(
+        "text that chooses",
+        "",
+        [
+            helps(
+                "The text chooses what is computed, so one compile for each is normal and needs no "
+                "action; to compile what they share once, choose outside of the compiled function.",
+                _CHOOSING,
+                _CHOOSING.replace("f(x, kind)", "f(x)", 1)
+                .replace("heads[kind](x.sin())", "x.sin()")
+                .replace("f(torch.ones(3), kind)", "heads[kind](f(torch.ones(3)))"),
+            ),
         ],
     ),
     row(

@@ -799,6 +799,35 @@ def computed_after(file: str, line: int) -> int:
     return found
 
 
+def only_chooses(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line uses a value only to choose what is computed: it compares
+    it with constants, or calls what a container has by it, as `self.heads[task](x)` does.
+    """
+    function = _read_at(file, line)[1]
+    above = {id(inner): node for node in _nodes(function) for inner in ast.iter_child_nodes(node)}
+    chooses = False
+    for node in _nodes(function):
+        if path_of(node) != name or not isinstance(getattr(node, "ctx", None), ast.Load):
+            continue
+        outer: Any = above.get(id(node))
+        if type(outer).__name__ == "Index":  # up to 3.8
+            outer = above.get(id(outer))
+        further: Any = above.get(id(outer))
+        if isinstance(outer, ast.Subscript) and outer.value is not node:
+            if not isinstance(further, ast.Call) or further.func is not outer:
+                return False
+        elif isinstance(outer, ast.Compare):
+            others = [one for one in [outer.left] + outer.comparators if one is not node]
+            if not all(isinstance(one, (ast.Constant, ast.Tuple)) for one in others):
+                return False
+        elif isinstance(outer, (ast.Return, ast.Dict, ast.Tuple)):
+            continue  # it is handed on as it is
+        else:
+            return False
+        chooses = True
+    return chooses
+
+
 def calls_alone(file: str, line: int) -> bool:
     """Whether the body of the innermost loop around a line is one call."""
     tree = parsed(file)

@@ -371,6 +371,12 @@ def describe_object(found: Said) -> None:
     """Advises on a flag, a text or another value that each object of a class is made with."""
     if uses.is_of_each_object(found["file"], found["name"]):
         advise(found, "value of each object")
+    elif found["row"] == "text":
+        # a container of modules has a line of torch's own that looks it up
+        at = [(found["file"], found["line"])]
+        at = _users_places(found["raw"].splitlines()) if in_library(found["file"]) else at
+        if at and uses.only_chooses(at[-1][0], at[-1][1], found["name"]):
+            advise(found, "text that chooses")
 
 
 def describe_other_object(found: Said, name: str, before: str, after: str) -> None:
