@@ -1038,3 +1038,22 @@ def test_one_advice_takes_one_place_also_where_only_one_of_its_patches_can_be_wr
     entries = [again(program, line, 1.0, SIZE) for line in (4, 9)]
     (change,) = advise.changes(run_of(entries, program=str(program)))
     assert change.patch and change.seconds == 2.0 and [one.line for one in change.also] == [9]
+
+
+@pytest.mark.parametrize("packs", [True, False])
+def test_a_setting_for_an_rnn_is_not_advised_where_sequences_are_packed(tmp_path, packs):
+    program = tmp_path / "packing.py"
+    given = "pack_padded_sequence(x, lengths)" if packs else "x"
+    program.write_text(
+        "import torch\n\ndef f(x, lengths):\n    y = %s\n    return rnn(y)\n" % given
+    )
+    failure = "Unsupported: Attempted to wrap RNN, GRU, or LSTM"
+    met = {"reason": "Attempted to wrap RNN, GRU, or LSTM", "text": failure}
+    met["location"] = "%s:5" % program
+    entry = compiled(program, 3, 1.0, failure=failure, breaks=[met])
+    (change,) = advise.changes(run_of([entry], program=str(program)))
+    assert change.row == ("packed sequence" if packs else "rnn")
+    assert ("+torch._dynamo.config.allow_rnn = True" in change.patch) != packs
+    assert not packs or change.advice.startswith(
+        "Pack, call the RNN, GRU or LSTM and unpack outside"
+    )

@@ -24,6 +24,7 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 #: rows for which torch's own hint would mislead: as a custom operator, two calls of what gives
 #: another result each time may be merged into one
 WITHOUT_HINTS = NORMAL + (
+    "packed sequence",
     "item that decides",
     "item that orders",
     "item that is printed",

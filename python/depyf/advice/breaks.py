@@ -774,8 +774,59 @@ result = x
     where=r"\n> while\b",
 )
 
+_PACKED = """
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+torch.manual_seed(0)
+model = torch.nn.GRU(3, 4, batch_first=True)
+
+@torch.compile(backend="eager")
+def f(x, lengths):
+    packed = pack_padded_sequence(x * 2, lengths, batch_first=True, enforce_sorted=False)
+    y, _ = pad_packed_sequence(model(packed)[0], batch_first=True)
+    return y.sin()
+
+result = f(torch.ones(2, 3, 3), torch.tensor([2, 3])).detach()
+"""
+_UNPACKED = """
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+torch.manual_seed(0)
+model = torch.nn.GRU(3, 4, batch_first=True)
+
+@torch.compile(backend="eager")
+def before(x):
+    return x * 2
+
+@torch.compile(backend="eager")
+def after(y):
+    return y.sin()
+
+def f(x, lengths):
+    packed = pack_padded_sequence(before(x), lengths, batch_first=True, enforce_sorted=False)
+    y, _ = pad_packed_sequence(model(packed)[0], batch_first=True)
+    return after(y)
+
+result = f(torch.ones(2, 3, 3), torch.tensor([2, 3])).detach()
+"""
+
 ROWS = (
     WHILE,
+    row(
+        "packed sequence",
+        "torch takes neither pack_padded_sequence nor an RNN, GRU or LSTM that is given packed "
+        "sequences into its graphs.",
+        [
+            helps(
+                "Pack, call the RNN, GRU or LSTM and unpack outside of the compiled function, and "
+                "compile what comes before and after by itself. allow_rnn does not help: with "
+                "packed sequences the graph breaks at their lengths.",
+                _PACKED,
+                _UNPACKED,
+            )
+        ],
+        ids=("GB0007", "GB0014", "GB0148"),
+        reason=r"RNN, GRU, (or|and) LSTM|marked as skipped",
+        where=r"\n\? packs sequences",
+    ),
     row(
         "branch that leaves out more",
         "Which way the branch goes depends on a number that a tensor's values decide, such as how "
@@ -2687,6 +2738,7 @@ AROUND = NORMAL + (
     "backend",
     "backward",
     "rnn",
+    "packed sequence",
     "no fake kernel",
 )
 

@@ -869,6 +869,16 @@ def _method(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
+def packs_sequences(file: str, line: int) -> bool:
+    """Whether the function around a line packs sequences for an RNN, or unpacks those of one."""
+    called = {
+        path_of(node.func).rpartition(".")[2]
+        for node in _nodes(_read_at(file, line)[1])
+        if isinstance(node, ast.Call)
+    }
+    return bool(called & {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence"})
+
+
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     tree = parsed(file)

@@ -54,6 +54,10 @@ _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
+#: what packs sequences, or may be given packed ones
+_OF_SEQUENCES = re.compile(
+    r"\bRNN, GRU,|`(pack_padded_sequence|pack_sequence|pad_packed_sequence)`"
+)
 _GB = re.compile(r"gb(\d{4})\.html")
 
 
@@ -89,6 +93,8 @@ def of_break(found: Document) -> Said:
         said += "\n? %s counts" % _lines(counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         said += "\n? prints a number"
+    elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
+        said += "\n? packs sequences"
     if _OF_NUMBER.search(raw):
         said += "\n? decided by a number" + _left_out(filename, line)
     number = _GB.search(found.get("url") or "")
