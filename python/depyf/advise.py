@@ -7,6 +7,7 @@ changed is text between columns of one statement, so that the rest of the file s
 import ast
 import difflib
 import functools
+import linecache
 import os
 import re
 import textwrap
@@ -343,6 +344,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
         told = [_plain(one.words + _gave_up(one, number, given_up) + _left_out(one))]
         told += _elsewhere(one, number, given_up, links)
+        told += _float_first(one, top + others, links)
         told += ["change: " + _plain(one.advice)] + _gone(one, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
@@ -487,6 +489,23 @@ def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     if before != number:
         return ". torch gave the function up: see %d" % before
     return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
+
+
+def _float_first(change: Change, every: List[Change], links: bool) -> List[str]:
+    """A line that names a float of the program to be mended before sizes become symbolic: so does
+    the float then, and where torch cannot make it a tensor it compiles again for each value.
+    """
+    if "(..., dynamic=True)" not in change.advice or change.row.startswith("float"):
+        return []
+    for one in [each for found in every for each in (found,) + found.also + found.gone]:
+        source = linecache.getline(one.file, one.line) if one.row.startswith("item") else ""
+        if one.row.startswith("float") or re.search(r"\bfloat\(", source):
+            where = place(one.file or "?", one.line, links)
+            return [
+                "first: make the Python float at %s a tensor. dynamic=True makes floats symbolic, "
+                "too, and torch may then compile again for each value of it" % where
+            ]
+    return []
 
 
 def _left_out(change: Change) -> str:

@@ -1057,3 +1057,21 @@ def test_a_setting_for_an_rnn_is_not_advised_where_sequences_are_packed(tmp_path
     assert not packs or change.advice.startswith(
         "Pack, call the RNN, GRU or LSTM and unpack outside"
     )
+
+
+@pytest.mark.parametrize("kind, told", [("float", True), ("int", False)])
+def test_a_float_is_mended_before_sizes_become_symbolic(tmp_path, kind, told):
+    program = tmp_path / "observed.py"
+    program.write_text("def f(x):\n    m = %s(x.max())\n    return x * m\n" % kind)
+    met = dict(ITEM, location="%s:2" % program)
+    broken = compiled(program, 1, 1.0, breaks=[met])
+    size = again(program, 1, 2.0, "tensor 'x' size mismatch at index 0. expected 34, actual 28")
+    text = advise.text(run_of([broken, size], program=str(program)))
+    assert ("first: make the Python float at observed.py:2 a tensor" in text) == told
+    assert text.count("first: make") == told and "dynamic=True" in text
+
+
+def test_a_constant_that_is_computed_from_several_floats_is_not_said_to_be_decided_on():
+    reason = "(m + self.high) == 2.125  # (fx/passes/_tensorify_python_scalars.py:429 in _impl)"
+    said = words.of_reason("0/0: " + reason)
+    assert "a constant of the floats `m`, `self.high`" in said["words"] and not said["help"]

@@ -418,7 +418,13 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
             of_argument = _is_argument(found["name"]) and not is_global
             kind = "float" if of_argument else "float attribute"
             advise(found, kind + " used as a constant")
-            return
+        else:  # no advice was tested for several floats
+            floats = ", ".join("`%s`" % one for one in sorted(names))
+            found["words"] = "`%s` does not hold any more, a constant of the floats %s" % (
+                guard,
+                floats,
+            )
+        return
     of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
     what = "shape" if of_shape else "number"
     found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
