@@ -933,8 +933,9 @@ def test_changes_stand_in_the_order_of_what_they_save():
         entries.append(dict(one, artifacts=[], guards=[], reasons=[reason]))
     entries[0].update(reasons=[], failure="Unsupported: Call to `torch._dynamo.graph_break()`")
     document = {"functions": [], "unattributed": entries}
-    # what runs uncompiled costs time at each call
-    assert [one.seconds for one in advise.changes(document)] == [0.1, 3.4, 1.0]
+    assert [one.seconds for one in advise.changes(document)] == [3.4, 1.0, 0.1]
+    # what runs uncompiled costs time at each call, so it is listed whatever it saves
+    assert sorted(one.seconds for one in advise.changes(document, most=2)) == [0.1, 3.4]
     lines = [line for line in summary.summary(document).splitlines() if " s  " in line]
     assert [line.split()[0] for line in lines] == ["3.40", "1.00", "0.10"]
 
