@@ -39,6 +39,7 @@ bool implied(Rewriter& r, std::span<const StmtId> list, Tail tail) {
 struct Work {
   ListRef list;
   Tail tail;
+  bool break_returns;  // does leaving the innermost loop end the function?
 };
 
 struct If {
@@ -150,7 +151,7 @@ void drop_implied_jumps(Rewriter& r) {
   const SourceColumns& columns = r.columns();
   const bool any_if = columns.copies_ends() && r.may_hold(StmtKind::If);
   const bool has_end = r.role == Role::Function || r.role == Role::Class || r.role == Role::Module;
-  SmallVector<Work, 32> work = {{{}, has_end ? Tail::Return : Tail::None}};
+  SmallVector<Work, 32> work = {{{}, has_end ? Tail::Return : Tail::None, false}};
   SmallVector<If, 32> ifs;
   StmtIds returns;
   while (!work.empty()) {
@@ -183,10 +184,15 @@ void drop_implied_jumps(Rewriter& r) {
       r.body = list;
     }
     for (std::size_t i = 0; i < list.size(); ++i) {
+      if (at.break_returns && columns.writes_break(list[i])) {
+        r.ast[list[i]].kind = StmtKind::Break;
+        r.ast[list[i]].e[0] = ExprId::none();
+      }
       const Stmt& s = r.ast[list[i]];
       const Tail tail = i + 1 == list.size() ? at.tail : Tail::None;
+      bool break_returns = at.break_returns;
       auto push = [&](std::span<const StmtId> inner, ListRef::Which which, Tail t) {
-        if (!inner.empty()) work.push_back({{list[i], which}, t});
+        if (!inner.empty()) work.push_back({{list[i], which}, t, break_returns});
       };
       switch (s.kind) {
         case StmtKind::If:
@@ -196,13 +202,15 @@ void drop_implied_jumps(Rewriter& r) {
           break;
         case StmtKind::For:
         case StmtKind::While:
-          push(s.body, ListRef::Body, Tail::Continue);
           push(s.orelse, ListRef::Orelse, tail);
+          break_returns = tail == Tail::Return && s.orelse.empty() && r.role == Role::Function;
+          push(s.body, ListRef::Body, Tail::Continue);
           break;
         case StmtKind::Match:
-          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, tail});
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, tail, break_returns});
           break;
         case StmtKind::With:
+          break_returns = false;  // a jump out of it has the place of the `with`
           push(s.body, ListRef::Body, Tail::None);
           break;
         case StmtKind::Try: {
@@ -211,7 +219,7 @@ void drop_implied_jumps(Rewriter& r) {
                               : behind == Tail::CopiedReturn                  ? behind
                                                                               : Tail::None;
           push(s.body, ListRef::Body, s.orelse.empty() ? copied : Tail::None);
-          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, copied});
+          for (StmtId arm : s.arms) work.push_back({{arm, ListRef::Body}, copied, break_returns});
           push(s.orelse, ListRef::Orelse, behind);
           push(s.final, ListRef::Final, Tail::None);
           break;

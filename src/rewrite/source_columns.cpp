@@ -11,7 +11,7 @@
 namespace depyf {
 namespace {
 
-constexpr std::uint32_t kReturnWidth = 6, kNoneWidth = 4, kContinueWidth = 8;
+constexpr std::uint32_t kReturnWidth = 6, kNoneWidth = 4, kContinueWidth = 8, kBreakWidth = 5;
 constexpr std::uint32_t kBeforeValue = 7, kBeforeTarget = 4;  // `return `, `del `
 
 bool before(const SourceSpan& a, const SourceSpan& b) {
@@ -330,6 +330,12 @@ bool SourceColumns::writes_jump(StmtId id) const {
   // The end of a function has the place of what came before it.
   find_others();
   return !std::binary_search(others_.begin(), others_.end(), own, before);
+}
+
+bool SourceColumns::writes_break(StmtId id) const {
+  if (!r_.returns_none(id)) return false;
+  const SourceSpan own = at(r_.ast[id].origin);
+  return own.line != 0 && own.end - own.first == kBreakWidth;
 }
 
 std::optional<bool> SourceColumns::bare_return(StmtId id) const {

@@ -57,6 +57,10 @@ class SourceColumns {
   bool writes_jump(StmtId statement) const;
   /// Is no other jump at the place of this one, which would be a copy of the same statement?
   bool is_single(StmtId jump) const;
+  /// Is this `return None`, which stands where a `break` would do the same, a `break`? From 3.10 on
+  /// the compiler copies the end of the function to it. Rows alone do not tell: in loops at the end
+  /// of functions, some packages have more of the one and some more of the other.
+  bool writes_break(StmtId statement) const;
   /// Without columns: does this `return None` have a row of its own? One that the compiler adds has
   /// the row of what comes before it. `leaves`: it may leave a handler first.
   bool has_own_row(StmtId statement, bool leaves) const;
