@@ -4,6 +4,7 @@
 
 #include "ast/walk.h"
 #include "rewrite/rewriter.h"
+#include "rewrite/source_columns.h"
 
 namespace depyf {
 namespace {
@@ -66,6 +67,35 @@ ExprId opposite(Rewriter& r, ExprId test) {
   return plain ? with_not(r.ast, test) : negate(r.ast, test);
 }
 
+/// Some operands of a BoolOp that follow one another, as a condition of their own.
+ExprId part_of(Rewriter& r, ExprId whole, std::size_t first, std::size_t count) {
+  const Expr& e = r.ast[whole];
+  const std::span<const ExprId> kids = std::span(e.kids).subspan(first, count);
+  if (count == 1) return kids[0];
+  return r.ast.expr(ExprKind::BoolOp, kids, UINT32_MAX, e.op, r.ast[kids[0]].origin);
+}
+
+/// How many of the conditions `a and b`, with which a test begins, are those of an `if` around the
+/// `assert`: they stand on rows before that of the statement, which the exception has. Up to 3.11
+/// it may have that of a comparison or another operand instead; `assert a or b` over two rows is
+/// then more likely than `if not a: assert b`.
+std::size_t conditions_around(Rewriter& r, ExprId test, StmtId raise) {
+  const Expr& e = r.ast[test];
+  if (e.kind != ExprKind::BoolOp || e.op != 0) return 0;  // not `and`
+  ExprId type = r.ast[raise].e[0];
+  if (r.ast[type].kind == ExprKind::Call) type = r.ast[type].kids[0];
+  const std::int32_t row = r.ast[type].origin.line;
+  std::size_t count = 0;
+  while (count < e.kids.size() && last_line(r.ast, e.kids[count]) < row) ++count;
+  if (row <= 0 || count == 0 || count == e.kids.size()) return 0;
+  const SourceSpan statement = r.columns().at(r.ast[type].origin);
+  const SourceSpan own = r.columns().of(e.kids[count]);
+  const bool certain =
+      statement.line > 0 &&
+      (statement.line < own.line || (statement.line == own.line && statement.first < own.first));
+  return certain || !is_not(r.ast[e.kids[0]]) ? count : 0;
+}
+
 StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId message) {
   Stmt s;
   s.kind = StmtKind::Assert;
@@ -124,6 +154,20 @@ void restore_asserts(Rewriter& r) {
         ExprId message;
         const StmtId body = only_statement(r.ast, s.body), orelse = only_statement(r.ast, s.orelse);
         const Certainty in_body = assertion(r, body, message, s.e[0]);
+        const std::size_t around =
+            in_body != Certainty::No && s.orelse.empty() ? conditions_around(r, s.e[0], body) : 0;
+        const ExprId own = around > 0
+                               ? part_of(r, s.e[0], around, r.ast[s.e[0]].kids.size() - around)
+                               : ExprId::none();
+        if (around > 0 && negation_is_free(r.ast, own)) {
+          const StmtId check = make_assert(r, body, body, opposite(r, own), message);
+          const ExprId outer = part_of(r, s.e[0], 0, around);
+          r.ast[id].e[0] = outer;
+          r.ast[id].body = r.one(check);
+          out.push_back(id);
+          changed = true;
+          continue;
+        }
         // Where the negated test would be another operation the source was `if test: assert False`.
         if (in_body != Certainty::No && negation_is_free(r.ast, s.e[0])) {
           out.push_back(make_assert(r, id, body, opposite(r, s.e[0]), message));
