@@ -187,7 +187,7 @@ def _goes_with(cause: Dict[str, Any], causes: List[Dict[str, Any]]) -> FrozenSet
 def _made_by(nodes: List[Any]) -> FrozenSet[Tuple[str, int]]:
     """(file, line) of the breaks without which none of the functions of some compiles would be a
     compile of its own: torch gave up what calls them, or could not take them into the graph. Empty
-    where one of them has another caller.
+    where one of them has another caller, or there is no advice for such a break.
     """
     places: Set[Tuple[str, int]] = set()
     for node in (one for node in nodes for one in node.siblings):
@@ -196,7 +196,7 @@ def _made_by(nodes: List[Any]) -> FrozenSet[Tuple[str, int]]:
             return frozenset()
         met = [outer.failure] if outer.failure else outer.breaks_inside(node)
         found = {(one["file"], one["line"]) for one in met if one["line"]}
-        if not found:
+        if not found or not all(one.get("help") for one in met):
             return frozenset()
         places |= found
     return frozenset(places)
@@ -275,7 +275,9 @@ def _weight(one: Change) -> float:
 
 def _rank(one: Change) -> Tuple[bool, float]:
     """What runs uncompiled first, then what costs most: which changes are listed."""
-    runs_uncompiled = any(_fails(each) or each.gave_up > 0 for each in (one,) + one.gone)
+    runs_uncompiled = any(
+        _fails(each) or each.gave_up > 0 or each.row == "limit" for each in (one,) + one.gone
+    )
     return not runs_uncompiled, -_weight(one)
 
 

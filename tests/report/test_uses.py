@@ -353,3 +353,10 @@ def test_a_text_may_only_choose_what_is_computed(tmp_path, body, chooses):
     program = tmp_path / "chosen.py"
     program.write_text("def f(x, kind, heads):\n    %s\n" % body)
     assert uses.only_chooses(str(program), 2, "kind") == chooses
+
+
+def test_the_innermost_function_that_begins_at_a_line_is_taken(tmp_path):
+    path = tmp_path / "nested.py"
+    path.write_text("def make(scale):\n    @wrapped\n    def inner(x, k):\n        return x\n")
+    assert uses.function_that_begins(str(path), 1).name == "make"
+    assert [uses.function_that_begins(str(path), line).name for line in (2, 3)] == ["inner"] * 2

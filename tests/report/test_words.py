@@ -988,3 +988,33 @@ def test_a_list_that_grows_in_a_method_has_the_same_advice_as_one_in_the_functio
     found.update(file=str(program), line=6, row="growing list", name="log.items")
     words.describe_methods(found, (str(program), 10))
     assert found["row"] == begin
+
+
+def test_parts_that_call_each_other_in_a_circle_end_the_search_for_a_caller():
+    run = {"functions": []}
+    node = overview.Node(run, {"is_resume": True}, {"name": "a"}, "a")
+    other = overview.Node(run, {"is_resume": True}, {"name": "b"}, "b")
+    node.callers, other.callers = [other], [node]
+    assert node.giver("x") is None
+
+
+def test_settings_of_a_dump_that_are_no_table_are_left_out():
+    run = {"functions": []}
+    entry = {"metrics": {"settings": "x"}, "reasons": ["0/0: tensor 'x' size mismatch at index 0"]}
+    assert overview.Node(run, {}, entry, "a").reasons
+
+
+@pytest.mark.parametrize(
+    "guard, name",
+    [
+        ("pos != x.size()[1]", "pos"),
+        ("max(1, x.size()[1]) != x.size()[0]", None),
+        ("x.stride()[0] != x.size()[1]", None),
+        ("x.storage_offset() != x.size()[0]", None),
+    ],
+)
+def test_only_a_number_is_a_position_in_a_tensor(guard, name):
+    from depyf.report.words import reasons
+
+    found = reasons._filled(guard)
+    assert (found and found["position"]) == name

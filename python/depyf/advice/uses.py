@@ -904,11 +904,15 @@ def function_around(file: str, line: int) -> Optional[Any]:
 
 
 def function_that_begins(file: str, line: int) -> Optional[Any]:
-    """The function that begins at a line, with its decorators; None where there is none."""
+    """The innermost function that begins at a line, with its decorators; None where there is
+    none.
+    """
+    found = None
     for node in _functions(parsed(file) if file and line else None):
         if _begins(node) <= line <= node.body[0].lineno:
-            return node
-    return None
+            if found is None or _begins(node) >= _begins(found):
+                found = node
+    return found
 
 
 def _around(tree: ast.Module, line: int) -> Optional[Any]:

@@ -323,8 +323,8 @@ class Node:
         """Says of a size that was symbolic, and a constant of the entry that was tried all the
         same, why: dynamic=True or a mark is there already.
         """
-        settings = (self.entry.get("metrics") or {}).get("settings") or {}
-        if settings.get("assume_static_by_default") is False:
+        settings = (self.entry.get("metrics") or {}).get("settings")
+        if isinstance(settings, dict) and settings.get("assume_static_by_default") is False:
             words.keep_unless_dynamic(reason)
         tried = self._tried(reason["tried"])
         at = re.search(r"size mismatch at index (\d+)", reason["failed"])
@@ -343,7 +343,10 @@ class Node:
         if shared:
             words.describe_equal_sizes(reason, dimension, shared[0])
         elif dimension in of_tried:
-            stacks = [[str(one) for one in stack] for stack in tried.get("conditions") or ()]
+            decided = [
+                one for one in tried.get("conditions") or () if isinstance(one, (list, tuple))
+            ]
+            stacks = [[str(one) for one in stack] for stack in decided]
             words.describe_decided_size(reason, stacks)
 
     def _look_beside(self, reason: words.Said) -> None:
@@ -423,15 +426,19 @@ class Node:
         on as a parameter; None where that is made in between.
         """
         node = self
-        while True:
-            while node.is_resume and node.callers:
+        seen: Set[int] = set()  # a dump may hold parts that call each other in a circle
+        while id(node) not in seen:
+            seen.add(id(node))
+            if node.is_resume and node.callers:
                 node = node.callers[0]
+                continue
             if node.outer is None or not node.outer.entry.get("name"):
                 return node
             name = given.handed_on(node.called_at, node.place, name)
             if not name:
                 return None
             node = node.outer
+        return None
 
     def hands_on(self, reason: words.Said) -> bool:
         """Whether a reason is about a value that a graph break handed to this rest of a function,

@@ -316,13 +316,14 @@ class _Told:
         document: the run as the report reads it, or None.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, for_page: bool) -> None:
         self.document: Optional[Document] = None
         self._nodes: List[Node] = []
         try:
-            found = document.load_all(run)[0]
+            # the page alone needs the texts of the artifacts
+            found = document.load_all(run)[0] if for_page else run.to_json()
             self._nodes = nodes_of([found])
-            self.document = found
+            self.document = found if for_page else None
         except Exception:
             pass  # to build the page fails in the same way, and is told
         self.by_entry = {id(entry): node for entry, node in zip(run.entries(), self._nodes)}
@@ -567,7 +568,7 @@ class DumpWriter:
             return
         self._late = False
         begin = time.monotonic()
-        self._write_run(session.run, _Told(session.run))
+        self._write_run(session.run, self._told(session.run))
         end = time.monotonic()
         self._next_write = end + 20 * (end - begin)
 
@@ -576,7 +577,7 @@ class DumpWriter:
         run = session.run
         for entry in run.entries():
             self._write_artifacts(entry)
-        told = _Told(run)
+        told = self._told(run)
         renderer = Renderer(run, told.by_entry)
         called = {name for entry in run.entries() for name in entry.called()}
         for function in run.functions:
@@ -597,12 +598,15 @@ class DumpWriter:
             function.path = self._write_claimed(name, ".py", text)
         self._write_run(run, told)
 
-    def _write_run(self, run: Run, told: "_Told") -> None:
+    def _told(self, run: Run) -> _Told:
+        return _Told(run, self._page and not self._shared.earlier(self._block))
+
+    def _write_run(self, run: Run, told: _Told) -> None:
         self._write_manifest(run, told)
         if self._page:
             self._write_page(run, told)
 
-    def _write_manifest(self, run: Run, told: "_Told") -> None:
+    def _write_manifest(self, run: Run, told: _Told) -> None:
         more: Dict[str, Any] = {
             "open": False,
             "process": os.getpid(),
@@ -654,7 +658,7 @@ class DumpWriter:
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not removed: %s" % (name, error))
 
-    def _write_page(self, run: Run, told: "_Told") -> None:
+    def _write_page(self, run: Run, told: _Told) -> None:
         # the blocks of one folder share one page; the earlier ones are read back from their
         # manifests
         try:

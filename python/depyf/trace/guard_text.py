@@ -224,7 +224,10 @@ def _file_of(module: Any) -> str:
 
 
 def _of_torch(tail: str) -> List[str]:
-    # most guards that a frame of torch's made are of a few of its files
+    # most guards that a frame of torch's made are of a few of its files; a file of the program's
+    # may be called as one that lies in torch's own folder
+    if "/" not in tail:
+        return []
     name = "torch." + tail.rpartition(".py")[0].replace("/", ".")
     file = _file_of(sys.modules.get(name))
     return [file] if file.endswith("torch/" + tail) else []
