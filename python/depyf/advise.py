@@ -57,12 +57,19 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         document: see `depyf.summary.load`.
         most: how many.
     """
-    return _ordered(_ranked(document, most)[0])
+    return _ordered(_ranked(_found(document, *_seen(document)), most)[0])
 
 
-def _ranked(document: Document, most: int) -> Tuple[List[Change], List[Change]]:
+def _seen(document: Document) -> Tuple[List[Any], List[Dict[str, Any]]]:
+    """The nodes of a run, and their causes: see `overview.nodes_of` and `overview.causes`."""
+    from depyf.report import overview
+
+    nodes = overview.nodes_of([document])
+    return nodes, overview.causes(nodes)
+
+
+def _ranked(found: List[Change], most: int) -> Tuple[List[Change], List[Change]]:
     """(those worth most, the others)."""
-    found = _found(document)
     while True:
         merged = _one_for_each_advice(_without_gone(_merged(found)))
         top = merged[:most]
@@ -74,15 +81,13 @@ def _ranked(document: Document, most: int) -> Tuple[List[Change], List[Change]]:
         found = kept
 
 
-def _found(document: Document) -> List[Change]:
+def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -> List[Change]:
     """A change for each cause for which there is advice, the most important first."""
     from depyf.report import overview
 
     found = []
     reasons = []  # of the recompiles among them
-    nodes = overview.nodes_of([document])
     gave_up = {node.frame for node in nodes if node.is_limit}
-    causes = overview.causes(nodes)
     for cause in causes:
         said = cause.get("reason") or cause.get("break") or cause["failure"]
         within = _goes_with(cause, causes)
@@ -339,7 +344,9 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     from depyf.report import overview
 
     rows = []
-    top, others = _ranked(document, most)
+    nodes, causes = _seen(document)
+    found = _found(document, nodes, causes)
+    top, others = _ranked(found, most)
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
     for number, one in enumerate(_ordered(top), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
@@ -352,23 +359,23 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         rows.append("\n   ".join([head] + told))
         if one.patch:
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
-    rows += _together(top, overview.nodes_of([document]))
+    rows += _together(top, nodes)
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
         more = "and %d more" % len(others)
         rows.append(more + (": depyf run %s" % " or ".join(given) if given else ""))
-    rows += _compiled_anyway(top, document, links)
-    normal = _normal(document, links)
+    rows += _compiled_anyway(top, causes, links)
+    normal = _normal(causes, links)
     rows = rows or ["nothing to advise"]
     if normal:
         rows += ["what needs no action:"] + normal
-    rows += _without_advice(document, links) + _hinted(document, links)
+    rows += _without_advice(found, causes, links) + _hinted(causes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
         rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
-    avoidable = overview.avoidable(overview.nodes_of([document]))
+    avoidable = overview.avoidable(nodes)
     if avoidable:
         rows.append("compile time that could be saved%s:" % overview.overlap(avoidable))
     for cost in avoidable:
@@ -382,14 +389,13 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     return "\n".join(rows)
 
 
-def _without_advice(document: Document, links: bool) -> List[str]:
+def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
     """The costliest recompiles for which there is no advice, so that their seconds have a reason,
     and how many more there are.
     """
     from depyf.report import overview
 
-    causes = overview.causes(overview.nodes_of([document]))
-    at_limit = {key for one in _found(document) if one.row == "limit" for key in one.each}
+    at_limit = {key for one in found if one.row == "limit" for key in one.each}
     left = [
         cause
         for cause in causes
@@ -410,14 +416,12 @@ def _without_advice(document: Document, links: bool) -> List[str]:
     return ["recompiles for which there is no advice that was tested:"] * bool(rows) + rows
 
 
-def _hinted(document: Document, links: bool) -> List[str]:
+def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:
     """The costliest breaks and failures for which there is no advice, with torch's own hints, word
     for word.
     """
-    from depyf.report import overview
-
     rows: List[str] = []
-    for cause in overview.causes(overview.nodes_of([document])):
+    for cause in causes:
         said = cause.get("break") or cause.get("failure")
         if said and not said["help"] and said["hints"] and len(rows) < 3:
             where = "%9.2f s  %s  " % (
@@ -429,7 +433,7 @@ def _hinted(document: Document, links: bool) -> List[str]:
     return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
 
 
-def _compiled_anyway(top: List[Change], document: Document, links: bool) -> List[str]:
+def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
     """The breaks that are not listed although the compiles after them took more than the least of
     the changes saves, as a report of the breaks has it: why they save less.
     """
@@ -439,7 +443,7 @@ def _compiled_anyway(top: List[Change], document: Document, links: bool) -> List
     every = [each for one in top for each in (one,) + one.also + one.gone]
     listed = {(each.file, each.line) for each in every if each.kind != "recompile"}
     rows = []
-    for cause in overview.causes(overview.nodes_of([document])):
+    for cause in causes:
         said = cause.get("break")
         if not said or not said["help"] or said["row"] in NO_ACTION or overview.is_normal(cause):
             continue
@@ -456,12 +460,10 @@ def _compiled_anyway(top: List[Change], document: Document, links: bool) -> List
     return [head] * bool(rows) + rows[:_MOST_LEFT]
 
 
-def _normal(document: Document, links: bool) -> List[str]:
+def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
     """The costliest recompiles that are normal, so that their seconds have a reason."""
-    from depyf.report import overview
-
     told = []
-    for cause in overview.causes(overview.nodes_of([document])):
+    for cause in causes:
         said = cause.get("reason")
         if said and said["help"] and said["row"] in NO_ACTION and cause["cost"] >= 0.005:
             told.append((cause["cost"], cause["nodes"][0], said))

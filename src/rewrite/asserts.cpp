@@ -11,6 +11,12 @@ namespace {
 
 enum class Certainty : std::uint8_t { No, Likely, Sure };
 
+/// What a `raise` raises, without the call that makes it.
+ExprId raised_type(const Ast& ast, StmtId raise) {
+  const ExprId raised = ast[raise].e[0];
+  return ast[raised].kind == ExprKind::Call ? ast[raised].kids[0] : raised;
+}
+
 /// Of the operations in an expression; beyond all lines where none has one.
 std::int32_t last_line(const Ast& ast, ExprId root) {
   ExprIds all{root};
@@ -82,13 +88,12 @@ ExprId part_of(Rewriter& r, ExprId whole, std::size_t first, std::size_t count) 
 std::size_t conditions_around(Rewriter& r, ExprId test, StmtId raise) {
   const Expr& e = r.ast[test];
   if (e.kind != ExprKind::BoolOp || e.op != 0) return 0;  // not `and`
-  ExprId type = r.ast[raise].e[0];
-  if (r.ast[type].kind == ExprKind::Call) type = r.ast[type].kids[0];
-  const std::int32_t row = r.ast[type].origin.line;
+  const Origin raised = r.ast[raised_type(r.ast, raise)].origin;
+  const std::int32_t row = raised.line;
   std::size_t count = 0;
   while (count < e.kids.size() && last_line(r.ast, e.kids[count]) < row) ++count;
   if (row <= 0 || count == 0 || count == e.kids.size()) return 0;
-  const SourceSpan statement = r.columns().at(r.ast[type].origin);
+  const SourceSpan statement = r.columns().at(raised);
   const SourceSpan own = r.columns().of(e.kids[count]);
   const bool certain =
       statement.line > 0 &&
@@ -105,10 +110,9 @@ StmtId make_assert(Rewriter& r, StmtId at, StmtId raise, ExprId test, ExprId mes
   const StmtId id = r.ast.add(s);
   r.absorb(id, raise);
   // What the statement raises is no use of the name.
-  ExprId type = r.ast[raise].e[0];
-  if (r.ast[type].kind == ExprKind::Call) type = r.ast[type].kids[0];
-  r.ast[type].kind = ExprKind::Common;
-  r.ast[type].op = static_cast<std::uint8_t>(CommonConstant::AssertionError);
+  Expr& type = r.ast[raised_type(r.ast, raise)];
+  type.kind = ExprKind::Common;
+  type.op = static_cast<std::uint8_t>(CommonConstant::AssertionError);
   return id;
 }
 

@@ -189,8 +189,7 @@ class Branches {
   /// A branch that leaves, without an `else`.
   bool is_guard(StmtId id) const {
     const Stmt& s = r_.ast[id];
-    return s.kind == StmtKind::If && s.flag != kElseWritten && s.orelse.empty() &&
-           never_ends(r_.ast, s.body);
+    return s.kind == StmtKind::If && s.orelse.empty() && leaves(s);
   }
 
   std::int32_t row_gap(StmtId before, StmtId behind) const {

@@ -322,7 +322,7 @@ bool SourceColumns::writes_jump(StmtId id) const {
   const Stmt& s = r_.ast[id];
   const SourceSpan own = at(s.origin);
   if (own.line == 0 || !is_single(id)) return false;
-  const std::uint32_t width = own.end - own.first;
+  const std::uint32_t width = own.width();
   if (s.kind == StmtKind::Continue) return width == kContinueWidth;
   if (r_.role != Role::Function) return false;  // the end of a module or class
   if (width != kReturnWidth && width != kNoneWidth) return false;
@@ -333,15 +333,13 @@ bool SourceColumns::writes_jump(StmtId id) const {
 }
 
 bool SourceColumns::writes_break(StmtId id) const {
-  if (!r_.returns_none(id)) return false;
-  const SourceSpan own = at(r_.ast[id].origin);
-  return own.line != 0 && own.end - own.first == kBreakWidth;
+  return r_.returns_none(id) && at(r_.ast[id].origin).width() == kBreakWidth;
 }
 
 std::optional<bool> SourceColumns::bare_return(StmtId id) const {
-  const SourceSpan own = at(r_.ast[id].origin);
-  if (own.line != 0 && own.end - own.first == kReturnWidth) return true;
-  if (own.line != 0 && own.end - own.first == kNoneWidth) return false;
+  const std::uint32_t width = at(r_.ast[id].origin).width();
+  if (width == kReturnWidth) return true;
+  if (width == kNoneWidth) return false;
   return {};
 }
 

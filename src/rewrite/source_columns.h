@@ -13,6 +13,7 @@ namespace depyf {
 struct SourceSpan {
   std::int32_t line = 0;
   std::uint32_t first = 0, end = 0;
+  std::uint32_t width() const { return end - first; }  // 0: unknown
   bool operator==(const SourceSpan&) const = default;
 };
 

@@ -41,7 +41,7 @@ from depyf.schema import MANIFEST, SCHEMA, Document
 from depyf.terminal import parse_place
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
-from depyf.torch.fullcode import Renderer, reasons_in_words
+from depyf.torch.fullcode import Renderer, nodes_by_entry, reasons_in_words
 from depyf.torch.journal import Journal
 from depyf.trace.names import safe_name
 
@@ -318,15 +318,15 @@ class _Told:
 
     def __init__(self, run: Run, for_page: bool) -> None:
         self.document: Optional[Document] = None
-        self._nodes: List[Node] = []
-        try:
-            # the page alone needs the texts of the artifacts
-            found = document.load_all(run)[0] if for_page else run.to_json()
-            self._nodes = nodes_of([found])
-            self.document = found if for_page else None
-        except Exception:
-            pass  # to build the page fails in the same way, and is told
-        self.by_entry = {id(entry): node for entry, node in zip(run.entries(), self._nodes)}
+        self._nodes: Optional[List[Node]] = None
+        if for_page:  # which alone needs the texts of the artifacts
+            try:
+                found = document.load_all(run)[0]
+                self._nodes = nodes_of([found])
+                self.document = found
+            except Exception:
+                pass  # to build the page fails in the same way, and is told
+        self.by_entry = nodes_by_entry(run, self._nodes)
 
     def write_page(self, run: Run) -> None:
         """Writes the page into the run's folder. Raises as `report.build` does."""

@@ -965,10 +965,16 @@ class Renderer:
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
 
 
-def nodes_by_entry(run: Run) -> Dict[int, Node]:
-    """What the report says of each entry, by the entry's id; {} where it cannot be made."""
+def nodes_by_entry(run: Run, nodes: Optional[Sequence[Node]] = None) -> Dict[int, Node]:
+    """What the report says of each entry, by the entry's id; {} where it cannot be made.
+
+    Args:
+        run: the run.
+        nodes: those of its document, where they are known.
+    """
     try:
-        return {id(entry): node for entry, node in zip(run.entries(), nodes_of([run.to_json()]))}
+        nodes = nodes_of([run.to_json()]) if nodes is None else nodes
+        return {id(entry): node for entry, node in zip(run.entries(), nodes)}
     except Exception:  # torch's own words stand there then
         return {}
 

@@ -18,32 +18,30 @@ def find_set_eval_frame() -> Any:
     return probe("switch of Dynamo's evaluation of frames", find)
 
 
+def _skip(below: str) -> Callable[[types.CodeType], None]:
+    """Tells Dynamo to skip a code object; `below`: the action for what its frame calls."""
+    from torch._C._dynamo import eval_frame as native
+
+    action = native._FrameAction
+    strategy = native._FrameExecStrategy(action.SKIP, getattr(action, below))
+    change = native.set_code_exec_strategy
+    return lambda code: change(code, strategy)
+
+
 def _skip_code() -> Any:
     def find() -> Any:
         from torch._dynamo.eval_frame import skip_code
 
         try:
-            from torch._C._dynamo import eval_frame as native
-
-            action = native._FrameAction
-            strategy = native._FrameExecStrategy(action.SKIP, action.DEFAULT)
-            change = native.set_code_exec_strategy
+            return _skip("DEFAULT")
         except (ImportError, AttributeError):
             return skip_code  # of torch before 2.7
-        return lambda code: change(code, strategy)
 
     return probe("code that Dynamo skips", find)
 
 
 def _skip_what_is_called() -> Any:
-    def find() -> Any:
-        from torch._C._dynamo import eval_frame as native
-
-        action = native._FrameAction.SKIP
-        strategy = native._FrameExecStrategy(action, action)
-        return lambda code: native.set_code_exec_strategy(code, strategy)
-
-    return probe("code below which Dynamo compiles nothing", find)
+    return probe("code below which Dynamo compiles nothing", lambda: _skip("SKIP"))
 
 
 #: methods that a debugger enters when a program stops, and which run none of its code by themselves
