@@ -80,10 +80,10 @@ def test_errors_have_their_own_exit_code(dumps, capsys, tmp_path):
     code, _, err = run_diff(capsys, dumps["a"], tmp_path)
     assert code == 2 and "prepare_debug" in err
     for text, word in (
-        ("{", "no JSON"),
+        ("{", "not a JSON document"),
         ("[]", "expected a document"),
         ('{"schema": "depyf.run", "schema_version": 99}', "later depyf"),
-        ('{"schema": "depyf.run", "open": true}', "not complete"),
+        ('{"schema": "depyf.run", "open": true}', "incomplete"),
         ('{"schema": "depyf.run", "schema_version": 1, "functions": [{}]}', "damaged"),
     ):
         (tmp_path / "depyf.json").write_text(text)

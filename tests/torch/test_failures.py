@@ -205,7 +205,7 @@ def test_an_earlier_dump_is_kept_when_that_is_asked(tmp_path):
     folder = tmp_path / "dump"
     folder.mkdir()
     (folder / "full_code_for_old_0.py").write_text("old")
-    with pytest.warns(DepyfWarning, match="earlier dump, which is kept") as caught:
+    with pytest.warns(DepyfWarning, match="earlier dump, which depyf keeps") as caught:
         with depyf.prepare_debug(str(folder), existing="keep"):
             result = compiled(double)(torch.ones(3))
     assert torch.equal(result, torch.full((3,), 2.0)) and len(caught) == 1

@@ -463,7 +463,7 @@ def _filled(guard: str) -> Optional[Dict[str, str]]:
     that a slice is not all of the tensor; None for other conditions.
     """
     sides = guard.split(" != ")
-    if len(sides) != 2 or "(" in _SIZE_OF.sub("", guard):
+    if len(sides) != 2 or re.search(r"[\w\])]\(", _SIZE_OF.sub("", guard)):
         return None  # what is called gives no position
     sizes = [set(_SIZE_OF.findall(side)) for side in sides]
     numbers = [set(re.findall(r"[a-zA-Z_][\w.]*", _SIZE_OF.sub("", side))) for side in sides]
