@@ -1,6 +1,8 @@
 #include "cli/completion.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "opcode/version.h"
 #include "pipeline/pipeline.h"
@@ -11,7 +13,96 @@ namespace depyf {
 
 namespace {
 
-constexpr std::string_view kBash =
+struct Verb {
+  std::string_view name, about;
+  bool in_package;  ///< the Python package alone has it
+};
+
+constexpr Verb kVerbs[] = {
+    {"decompile", "source of .pyc files", false},  {"dis", "the instructions", false},
+    {"dump", "what one stage made", false},        {"compare", "do two files do the same", false},
+    {"completion", "a script for a shell", false}, {"run", "a program under depyf", true},
+    {"report", "a page from a dump", true},        {"diff", "two dumps", true},
+};
+
+/// What an option takes: nothing, text that no shell knows, one of some words, a folder or a file.
+enum class Value : std::uint8_t { None, Text, Words, Folder, File };
+
+struct Option {
+  std::string_view verb, short_name, long_name, about;
+  Value value = Value::None;
+  std::string_view words = {};  ///< of Value::Words, separated by blanks
+};
+
+constexpr Option kOptions[] = {
+    {"decompile", "-m", "--module", "a module by name", Value::Text},
+    {"decompile", "-o", "--output", "folder to write to", Value::Folder},
+    {"decompile", "", "--force", "replace files in the folder"},
+    {"decompile", "-j", "--jobs", "files at a time", Value::Text},
+    {"decompile", "", "--check", "prove the output"},
+    {"decompile", "", "--no-check", "do not prove the output"},
+    {"decompile", "", "--format", "of the output", Value::Words, "text json"},
+    {"decompile", "", "--python", "version of marshal data", Value::Words, "@VERSIONS@"},
+    {"decompile", "", "--indentation", "columns of one level", Value::Text},
+    {"decompile", "", "--keep-temporaries", "do not fold stack temporaries"},
+    {"decompile", "", "--ladder", "rung of the fallbacks", Value::Text},
+    {"dis", "-m", "--module", "a module by name", Value::Text},
+    {"dis", "", "--code", "qualified name", Value::Text},
+    {"dis", "", "--python", "version of marshal data", Value::Words, "@VERSIONS@"},
+    {"dump", "", "--stage", "stage to show", Value::Words, "@STAGES@"},
+    {"dump", "", "--after", "step of the structure stage", Value::Words, "@STEPS@"},
+    {"dump", "-m", "--module", "a module by name", Value::Text},
+    {"dump", "", "--code", "qualified name", Value::Text},
+    {"dump", "", "--format", "of the output", Value::Words, "text json dot"},
+    {"dump", "", "--python", "version of marshal data", Value::Words, "@VERSIONS@"},
+    {"compare", "", "--python", "version of marshal data", Value::Words, "@VERSIONS@"},
+    {"run", "", "--dump", "folder of the dump", Value::Folder},
+    {"run", "", "--force", "overwrite another dump"},
+    {"run", "", "--open", "open the report at the end"},
+    {"run", "", "--json", "print the run as JSON"},
+    {"run", "", "--no-caches", "without caches of torch"},
+    {"run", "", "--no-follow", "without child processes"},
+    {"run", "", "--advise", "only the changes that save most"},
+    {"run", "", "--profile", "where the time of calls goes"},
+    {"run", "", "--breaks", "only the graph breaks"},
+    {"run", "", "--recompiles", "only the recompiles"},
+    {"run", "", "--guards", "only the guards of a line", Value::Text},
+    {"run", "", "--find-nonfinite", "the first NaN or infinity"},
+    {"run", "", "--max-breaks", "graph breaks allowed", Value::Text},
+    {"run", "", "--max-recompiles", "recompiles allowed", Value::Text},
+    {"run", "", "--max-compile-seconds", "seconds allowed", Value::Text},
+    {"run", "", "--backend", "of torch.compile", Value::Words, "eager aot_eager inductor"},
+    {"run", "-m", "", "a module by name", Value::Text},
+    {"report", "", "--open", "open the report"},
+    {"report", "", "--text", "only the summary"},
+    {"report", "", "--advise", "only the changes that save most"},
+    {"diff", "", "--page", "write a page", Value::File},
+    {"diff", "", "--lines", "lines of each text", Value::Text},
+};
+// Each verb has this one as well.
+constexpr Option kHelp = {"", "-h", "--help", "usage and options"};
+
+constexpr std::string_view kShells = "bash zsh fish";
+
+/// The options of a verb, `--help` last.
+std::vector<Option> options_of(const Verb& verb) {
+  std::vector<Option> found;
+  for (const Option& option : kOptions)
+    if (option.verb == verb.name) found.push_back(option);
+  found.push_back(kHelp);
+  return found;
+}
+
+/// The names of an option, with `between` between two.
+std::string names_of(const Option& option, std::string_view between) {
+  std::string names(option.short_name);
+  if (!option.short_name.empty() && !option.long_name.empty()) names += between;
+  return names.append(option.long_name);
+}
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+constexpr std::string_view kBashHead =
     R"(# bash completion for @PROGRAM@: source <(@PROGRAM@ completion bash)
 _depyf_words() {
     compopt +o filenames 2>/dev/null
@@ -25,44 +116,15 @@ _depyf_files() {
 }
 @FUNCTION@() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-    local command=${COMP_WORDS[1]} options=
+    local verb=${COMP_WORDS[1]} options=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        options="@COMMANDS@ --help --version"
-        _depyf_words "$options" "$word"
+        _depyf_words "@VERBS@ --help --version" "$word"
         return
     fi
-    case $before in
-        --stage) _depyf_words "@STAGES@" "$word"; return ;;
-        --after) _depyf_words "@STEPS@" "$word"; return ;;
-        --format) _depyf_words "text json dot" "$word"; return ;;
-        --python) _depyf_words "@VERSIONS@" "$word"; return ;;
-@PACKAGE{@
-        --backend) _depyf_words "eager aot_eager inductor" "$word"; return ;;
-        --guards|--lines|--max-*) return ;;
-        --dump) _depyf_files -d "$word"; return ;;
-@}PACKAGE@
-        -m|--module|-j|--jobs|--code|--indentation|--ladder) return ;;
-        -o|--output) _depyf_files -d "$word"; return ;;
-    esac
-    case $command in
-        decompile)
-            options="-m --module -o --output --force -j --jobs --no-check --format --python"
-            options="$options --indentation --keep-temporaries --ladder --help" ;;
-        dis) options="-m --module --code --python --help" ;;
-        dump) options="--stage --after -m --module --code --format --python --help" ;;
-@PACKAGE{@
-        run)
-            options="--dump --force --open --json --no-caches --no-follow --advise --profile"
-            options="$options --breaks --recompiles --guards --find-nonfinite --max-breaks"
-            options="$options --max-recompiles --max-compile-seconds --backend -m --help" ;;
-        report) options="--open --text --help" ;;
-        diff) options="--page --lines --help" ;;
-@}PACKAGE@
-        compare) options="--python --help" ;;
-        completion) _depyf_words "bash zsh fish" "$word"; return ;;
-    esac
-    case $word in
+)";
+
+constexpr std::string_view kBashTail = R"(    case $word in
         -*) _depyf_words "$options" "$word" ;;
         *) _depyf_files -f "$word" ;;
     esac
@@ -70,113 +132,131 @@ _depyf_files() {
 complete -o filenames -F @FUNCTION@ @PROGRAM@
 )";
 
-constexpr std::string_view kZsh = R"(#compdef @PROGRAM@
-# zsh completion for @PROGRAM@: source <(@PROGRAM@ completion zsh)
-@FUNCTION@() {
-    local -a commands
-    commands=(
-        'decompile:source of .pyc files' 'dis:the instructions' 'dump:what one stage made'
-        'compare:do two files do the same' 'completion:a script for a shell'
-@PACKAGE{@
-        'run:a program under depyf' 'report:a page from a dump' 'diff:two dumps'
-@}PACKAGE@
-    )
-    if (( CURRENT == 2 )); then
-        _describe command commands
-        return
-    fi
-    case $words[2] in
-        completion) _values shell bash zsh fish ;;
-@PACKAGE{@
-        run) _arguments \
-            '--dump[where to write]:folder:_files -/' '--force[write over another dump]' \
-            '--open[open the report at the end]' '--json[print the run as JSON]' \
-            '--no-caches[without caches of torch]' '--no-follow[without workers]' \
-            '--advise[only the changes worth most]' '--profile[where the time goes]' \
-            '--breaks[only graph breaks]' '--recompiles[only recompiles]' \
-            '--guards[only guards of a line]:line:' '--find-nonfinite[the first NaN or infinity]' \
-            '--max-breaks[allowed]:number:' '--max-recompiles[allowed]:number:' \
-            '--max-compile-seconds[allowed]:number:' \
-            '--backend[of torch.compile]:name:(eager aot_eager inductor)' \
-            '-m[a module]:module:' '--help' '*:file:_files' ;;
-        report) _arguments '--open[in a browser]' '--text[no page]' '--help' '*:dump:_files' ;;
-        diff) _arguments '--page[as HTML]:file:_files' '--lines[of each text]:number:' '--help' \
-            '*:dump:_files' ;;
-@}PACKAGE@
-        *) _arguments -s \
-            '--stage[stage]:stage:(@STAGES@)' '--after[step of structure]:step:(@STEPS@)' \
-            '--format[format]:format:(text json dot)' \
-            '--python[version of marshal data]:version:(@VERSIONS@)' \
-            {-m,--module}'[module by name]:module:' \
-            {-o,--output}'[folder]:folder:_files -/' \
-            {-j,--jobs}'[files at a time]:number:' \
-            '--force[replace files in the folder]' \
-            '--no-check[do not prove the output]' \
-            '--code[qualified name]:name:' '--indentation[columns]:number:' \
-            '--keep-temporaries' '--ladder[rung]:number:' {-h,--help} '*:file:_files' ;;
-    esac
+std::string bash_value(const Option& option) {
+  switch (option.value) {
+    case Value::None:
+    case Value::Text:
+      return "return";
+    case Value::Words:
+      return "_depyf_words " + quoted(option.words) + " \"$word\"; return";
+    case Value::Folder:
+      return "_depyf_files -d \"$word\"; return";
+    case Value::File:
+      return "_depyf_files -f \"$word\"; return";
+  }
+  return "return";
 }
-compdef @FUNCTION@ @PROGRAM@
-)";
 
-constexpr std::string_view kFish =
-    R"fish(# fish completion for @PROGRAM@: @PROGRAM@ completion fish | source
-set -l commands @COMMANDS@
-complete -c @PROGRAM@ -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
-complete -c @PROGRAM@ -n "__fish_seen_subcommand_from completion" -f -a "bash zsh fish"
-complete -c @PROGRAM@ -l stage -x -a "@STAGES@"
-complete -c @PROGRAM@ -l after -x -a "@STEPS@"
-complete -c @PROGRAM@ -l format -x -a "text json dot"
-complete -c @PROGRAM@ -l python -x -a "@VERSIONS@"
-complete -c @PROGRAM@ -s m -l module -x
-complete -c @PROGRAM@ -s o -l output -r -a "(__fish_complete_directories)"
-complete -c @PROGRAM@ -s j -l jobs -x
-complete -c @PROGRAM@ -l force
-complete -c @PROGRAM@ -l no-check
-complete -c @PROGRAM@ -l code -x
-complete -c @PROGRAM@ -l indentation -x
-complete -c @PROGRAM@ -l keep-temporaries
-complete -c @PROGRAM@ -l ladder -x
-complete -c @PROGRAM@ -s h -l help
-@PACKAGE{@
-set -l in_run "__fish_seen_subcommand_from run"
-complete -c @PROGRAM@ -n "$in_run" -l dump -r -a "(__fish_complete_directories)"
-complete -c @PROGRAM@ -n "$in_run" -l force
-complete -c @PROGRAM@ -n "$in_run" -l open
-complete -c @PROGRAM@ -n "$in_run" -l json
-complete -c @PROGRAM@ -n "$in_run" -l no-caches
-complete -c @PROGRAM@ -n "$in_run" -l no-follow
-complete -c @PROGRAM@ -n "$in_run" -l advise
-complete -c @PROGRAM@ -n "$in_run" -l profile
-complete -c @PROGRAM@ -n "$in_run" -l breaks
-complete -c @PROGRAM@ -n "$in_run" -l recompiles
-complete -c @PROGRAM@ -n "$in_run" -l guards -x
-complete -c @PROGRAM@ -n "$in_run" -l find-nonfinite
-complete -c @PROGRAM@ -n "$in_run" -l max-breaks -x
-complete -c @PROGRAM@ -n "$in_run" -l max-recompiles -x
-complete -c @PROGRAM@ -n "$in_run" -l max-compile-seconds -x
-complete -c @PROGRAM@ -n "$in_run" -l backend -x -a "eager aot_eager inductor"
-complete -c @PROGRAM@ -n "__fish_seen_subcommand_from report" -l open
-complete -c @PROGRAM@ -n "__fish_seen_subcommand_from report" -l text
-complete -c @PROGRAM@ -n "__fish_seen_subcommand_from diff" -l page -r
-complete -c @PROGRAM@ -n "__fish_seen_subcommand_from diff" -l lines -x
-@}PACKAGE@
-)fish";
+std::string bash_script(const std::vector<Verb>& verbs) {
+  std::string values, lists;
+  for (const Verb& verb : verbs) {
+    if (verb.name == "completion") {
+      lists += "        completion) _depyf_words " + quoted(kShells) + " \"$word\"; return ;;\n";
+      continue;
+    }
+    std::string names;
+    for (const Option& option : options_of(verb)) {
+      names += (names.empty() ? "" : " ") + names_of(option, " ");
+      if (option.value == Value::None) continue;
+      for (std::string_view name : {option.short_name, option.long_name})
+        if (!name.empty())
+          values += "        " + quoted(std::string(verb.name) + " " + std::string(name)) + ") " +
+                    bash_value(option) + " ;;\n";
+    }
+    lists += "        " + std::string(verb.name) + ") options=" + quoted(names) + " ;;\n";
+  }
+  return std::string(kBashHead) + "    case \"$verb $before\" in\n" + values + "    esac\n" +
+         "    case $verb in\n" + lists + "    esac\n" + std::string(kBashTail);
+}
+
+std::string zsh_value(const Option& option) {
+  const std::string name(option.long_name.empty() ? option.short_name : option.long_name);
+  const std::string of = ":" + name.substr(name.find_first_not_of('-')) + ":";
+  switch (option.value) {
+    case Value::None:
+      return "";
+    case Value::Text:
+      return of;
+    case Value::Words:
+      return of + "(" + std::string(option.words) + ")";
+    case Value::Folder:
+      return of + "_files -/";
+    case Value::File:
+      return of + "_files";
+  }
+  return "";
+}
+
+std::string zsh_script(const std::vector<Verb>& verbs) {
+  std::string out =
+      "#compdef @PROGRAM@\n"
+      "# zsh completion for @PROGRAM@: source <(@PROGRAM@ completion zsh)\n"
+      "@FUNCTION@() {\n    local -a verbs\n    verbs=(\n";
+  for (const Verb& verb : verbs)
+    out += "        '" + std::string(verb.name) + ":" + std::string(verb.about) + "'\n";
+  out +=
+      "    )\n    if (( CURRENT == 2 )); then\n        _describe command verbs\n        return\n"
+      "    fi\n    case $words[2] in\n";
+  for (const Verb& verb : verbs) {
+    out += "        " + std::string(verb.name) + ") ";
+    if (verb.name == "completion") {
+      out += "_values shell " + std::string(kShells) + " ;;\n";
+      continue;
+    }
+    out += "_arguments -s";
+    for (const Option& option : options_of(verb)) {
+      const bool two = !option.short_name.empty() && !option.long_name.empty();
+      const std::string names = names_of(option, ",");
+      out += " \\\n            " + (two ? "{" + names + "}'" : "'" + names) + "[" +
+             std::string(option.about) + "]" + zsh_value(option) + "'";
+    }
+    out += " \\\n            '*:file:_files' ;;\n";
+  }
+  return out + "    esac\n}\ncompdef @FUNCTION@ @PROGRAM@\n";
+}
+
+std::string fish_value(const Option& option) {
+  switch (option.value) {
+    case Value::None:
+      return "";
+    case Value::Text:
+      return " -x";
+    case Value::Words:
+      return " -x -a " + quoted(option.words);
+    case Value::Folder:
+      return " -x -a \"(__fish_complete_directories)\"";
+    case Value::File:
+      return " -r";
+  }
+  return "";
+}
+
+std::string fish_script(const std::vector<Verb>& verbs) {
+  std::string out =
+      "# fish completion for @PROGRAM@: @PROGRAM@ completion fish | source\n"
+      "set -l verbs @VERBS@\n";
+  for (const Verb& verb : verbs) {
+    out += "complete -c @PROGRAM@ -n \"not __fish_seen_subcommand_from $verbs\" -f -a " +
+           std::string(verb.name) + " -d " + quoted(verb.about) + "\n";
+    const std::string of =
+        "complete -c @PROGRAM@ -n \"__fish_seen_subcommand_from " + std::string(verb.name) + "\"";
+    if (verb.name == "completion") {
+      out += of + " -f -a " + quoted(kShells) + "\n";
+      continue;
+    }
+    for (const Option& option : options_of(verb)) {
+      out += of;
+      if (!option.short_name.empty()) out.append(" -s ").append(option.short_name.substr(1));
+      if (!option.long_name.empty()) out.append(" -l ").append(option.long_name.substr(2));
+      out += fish_value(option) + " -d " + quoted(option.about) + "\n";
+    }
+  }
+  return out;
+}
 
 void replace_all(std::string& text, std::string_view mark, const std::string& by) {
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
     text.replace(at, mark.size(), by);
-}
-
-/// Keeps what stands between the lines @PACKAGE{@ and @}PACKAGE@, or takes it out; the two lines
-/// go.
-void choose_package(std::string& text, bool keep) {
-  constexpr std::string_view kOpen = "@PACKAGE{@\n", kClose = "@}PACKAGE@\n";
-  for (std::size_t at = text.find(kOpen); at != std::string::npos; at = text.find(kOpen, at)) {
-    const std::size_t end = text.find(kClose, at);
-    text.erase(end, kClose.size());
-    text.erase(at, keep ? kOpen.size() : end - at);
-  }
 }
 
 bool is_alphanumeric(char c) {
@@ -221,17 +301,20 @@ std::string filled_in(std::string_view text) {
 
 std::optional<std::string> completion_script(std::string_view shell, std::string_view program,
                                              bool in_package) {
-  std::string text;
-  if (shell == "bash") text = kBash;
-  if (shell == "zsh") text = kZsh;
-  if (shell == "fish") text = kFish;
+  std::vector<Verb> verbs;
+  std::string text, names;
+  for (const Verb& verb : kVerbs)
+    if (in_package || !verb.in_package) {
+      verbs.push_back(verb);
+      names.append(names.empty() ? "" : " ").append(verb.name);
+    }
+  if (shell == "bash") text = bash_script(verbs);
+  if (shell == "zsh") text = zsh_script(verbs);
+  if (shell == "fish") text = fish_script(verbs);
   if (text.empty()) return std::nullopt;
   program.remove_prefix(program.find_last_of("/\\") + 1);
   if (!is_plain(program)) program = "depyf";
-  choose_package(text, in_package);
-  replace_all(text, "@COMMANDS@",
-              std::string("decompile dis dump compare completion") +
-                  (in_package ? " run report diff" : ""));
+  replace_all(text, "@VERBS@", names);
   replace_all(text, "@FUNCTION@", function_of(program));
   replace_all(text, "@PROGRAM@", std::string(program));
   return filled_in(text);

@@ -471,16 +471,33 @@ def test_dump_formats(pyc):
     assert run("dump", "--stage", "print", "--format", "dot", pyc).returncode == 2
 
 
+def long_options(shell, script, verb):
+    """Those that a completion script offers for a verb."""
+    if shell == "bash":
+        (words,) = re.findall(r'(?m)^ +%s\) options="(.*)"' % verb, script)
+        return {word for word in words.split() if word.startswith("--")}
+    if shell == "zsh":
+        (rows,) = re.findall(r"(?ms)^ +%s\) _arguments(.*?);;" % verb, script)
+        return set(re.findall(r"--[a-z][a-z-]+(?=[\[}])", rows))
+    rows = re.findall(r'(?m)from %s" .*-l ([a-z-]+)' % verb, script)
+    return {"--" + name for name in rows}
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_every_command(shell):
     script = run("completion", shell).stdout
-    commands = ("decompile", "dis", "dump", "compare", "run", "report", "diff")
-    assert all(command in script for command in commands)
-    for verb in ("run", "report", "diff"):
-        help_ = run(verb, "--help").stdout
-        for option in set(re.findall(r"(?m)^ +(?:-\w, )?--([a-z][a-z-]+)", help_)):
-            long = "-l %s" % option if shell == "fish" else "--%s" % option
-            assert re.search(re.escape(long) + r"\b", script), (verb, option)
+    for verb in ("decompile", "dis", "dump", "compare", "run", "report", "diff"):
+        assert re.search(r"\b%s\b" % verb, script), verb
+        if verb in ("run", "report", "diff"):
+            help_ = run(verb, "--help").stdout
+            wanted = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z][a-z-]+)", help_))
+            assert long_options(shell, script, verb) == wanted, verb
+        else:
+            assert {"--help", "--python"} <= long_options(shell, script, verb), verb
+    native = ("decompile", "dis", "dump", "compare")
+    help_ = re.sub(r"(?s)\nexit code.*", "", run("decompile", "--help").stdout)
+    offered = set().union(*(long_options(shell, script, verb) for verb in native))
+    assert offered == set(re.findall(r"--[a-z][a-z-]+", help_)) - {"--version"}
     if shutil.which(shell):
         assert subprocess.run([shutil.which(shell), "-n"], input=script.encode()).returncode == 0
     assert run("completion", "tcsh").returncode == 2
@@ -504,7 +521,7 @@ def test_completion_of_the_native_program_offers_what_it_has(shell, tmp_path):
     registered = {
         "bash": "complete -o filenames -F _depyf_0_1_0_linux depyf-0.1.0-linux",
         "zsh": "compdef _depyf_0_1_0_linux depyf-0.1.0-linux",
-        "fish": "complete -c depyf-0.1.0-linux -l stage",
+        "fish": "complete -c depyf-0.1.0-linux -n ",
     }
     assert registered[shell] in script and "\n_depyf()" not in script
     if shutil.which(shell):
@@ -560,6 +577,8 @@ def test_completion_offers_what_the_command_takes(tmp_path):
     (tmp_path / "eager.py").write_bytes(b"")
     assert completed(tmp_path, "run", "--backend", "ea") == ["eager"]
     assert completed(tmp_path, "decompile", "-j", "ea") == [""]
+    assert completed(tmp_path, "decompile", "--format", "") == ["text", "json"]
+    assert completed(tmp_path, "dump", "--format", "d") == ["dot"]
     listed = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", run("--help").stdout))
     for verb in ("decompile", "dis", "dump", "compare"):
         assert set(completed(tmp_path, verb, "-")) <= listed, verb
