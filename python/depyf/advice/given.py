@@ -117,13 +117,25 @@ def _given(called: Any, call: ast.Call, parameter: str) -> Optional[ast.expr]:
     for one in call.keywords:
         if one.arg == parameter:
             return one.value
-    names = [one.arg for one in called.args.args]
-    if names[:1] == ["self"]:
-        names = names[1:]
-    if parameter not in names or any(isinstance(one, ast.Starred) for one in call.args):
+    names = [one.arg for one in getattr(called.args, "posonlyargs", []) + called.args.args]
+    if parameter not in names:
         return None
-    place = names.index(parameter)
-    return call.args[place] if place < len(call.args) else None
+    place = names.index(parameter) - _count_of_bound(names, call)
+    given = call.args[: place + 1]
+    if any(isinstance(one, ast.Starred) for one in given):
+        return None
+    return given[place] if 0 <= place < len(given) else None
+
+
+def _count_of_bound(names: List[str], call: ast.Call) -> int:
+    """How many of a function's parameters a call does not write: the object, or the class, whose
+    method it is; 0 where the method is called as a function, `Model.forward(model, x)`.
+    """
+    if names[:1] not in (["self"], ["cls"]):
+        return 0
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    of_class = isinstance(owner, ast.Name) and owner.id[:1].isupper()
+    return 0 if of_class and names[0] == "self" else 1
 
 
 def _root(value: ast.AST) -> str:

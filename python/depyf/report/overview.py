@@ -659,7 +659,10 @@ def of_object(entry: Document) -> Dict[str, str]:
     for guard in entry.get("guards") or ():
         text = words.short(str(guard.get("text") or ""))
         for match in filter(None, (form.match(text) for form in _OF_OBJECT)):
-            found.setdefault(attribute_of(match.group("name")), match.group("value"))
+            value = match.group("value")
+            if text.startswith("___check_obj_id"):
+                value = words.OBJECT + value
+            found.setdefault(attribute_of(match.group("name")), value)
             break
     return found
 

@@ -3,6 +3,7 @@ they are from, and what helps.
 """
 
 from depyf.report.words.beside import (
+    OBJECT,
     SYMBOLIC,
     describe_any,
     describe_beside,
@@ -55,6 +56,7 @@ from depyf.report.words.reasons import (
 from depyf.report.words.stacks import in_library, split_location, users_line
 
 __all__ = [
+    "OBJECT",
     "SYMBOLIC",
     "Said",
     "argument_of",

@@ -379,6 +379,10 @@ def describe_object(found: Said) -> None:
             advise(found, "text that chooses")
 
 
+#: how the value of an attribute begins that a guard asks to be one object: its address follows
+OBJECT = "object "
+
+
 def describe_other_object(found: Said, name: str, before: str, after: str) -> None:
     """Says that one method serves several objects of a class, and in what they differ: why an entry
     for another object does not fit is told by the first guard alone that fails.
@@ -390,9 +394,11 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
     which = "`%s`" % name
     if before.startswith("["):
         told = "%s had the sizes %s, has %s" % (which, before, after)
-    elif before.isdigit() and found["kind"] == "object":
+    elif before.startswith(OBJECT) and after.startswith(OBJECT):
         told = "%s is another object than before" % which
+        before = after = ""
     else:
+        before, after = ("an object" if one.startswith(OBJECT) else one for one in (before, after))
         told = "%s was %s, is %s" % (which, before, after)
     is_named = found["name"] == name  # else what torch hints at is another value's
     found.update(kind="value", name=name, before=before, after=after)
