@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from depyf import _core
 from depyf.assembler import with_locals
 from depyf.compiling import Loud
+from depyf.displays import built_at_once
 from depyf.files import write_atomically
 from depyf.code_edit import (
     CannotEdit,
@@ -25,6 +26,7 @@ from depyf.code_edit import (
     with_consts,
     with_variables,
 )
+from depyf.interrupts import pass_on
 from depyf.terminal import shown
 from depyf.frame_contract import argument_names, violation
 from depyf.function_source import (
@@ -315,6 +317,7 @@ def _attempt(
         if verdict in PROVEN:
             code = candidate
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        pass_on()
         detail = "the decompiled source does not compile: %s" % error
         # A file that is no valid Python would trouble whoever reads the whole folder.
         source = "".join("# " + line for line in source.splitlines(True))
@@ -383,10 +386,17 @@ def _with_lifetimes(
     """`code` with values that end where those of torch's `original` do, the locals that are cleared
     for it, and the verdict about it with its detail.
 
-    Calls are starred as torch's only where the proof fails without: it says which correspond.
+    Large displays are built at once, and calls starred, as torch's only where the proof fails
+    without; for calls, it says which correspond.
     """
-    candidate, consumed = consume(code, used_locals(original))
+    kept = used_locals(original)
+    candidate, consumed = consume(code, kept)
     candidate, verdict, detail, calls = _prove(candidate, original, own_locals)
+    if verdict not in PROVEN:
+        at_once = built_at_once(code, original)
+        if at_once is not code:
+            candidate, consumed = consume(at_once, kept)
+            candidate, verdict, detail, calls = _prove(candidate, original, own_locals)
     if verdict not in PROVEN:
         starred = starred_as(candidate, original, calls)
         if starred is not candidate:

@@ -1113,6 +1113,29 @@ def large_displays(compiled):
     return compiled(f)(x_(), seen), seen
 
 
+@program(2)
+def large_dicts_of_objects_are_changed(compiled):
+    class Key:
+        def __init__(self, number):
+            self.number = number
+
+    def f(x, counted, places, key):
+        counted[key] += 5
+        places["b", 2] = counted[key]
+        stop(x)
+        return x + counted[key]
+
+    results = []
+    for count in (18, 40):
+        keys = [Key(number) for number in range(count)]
+        counted = collections.defaultdict(int, {key: key.number for key in keys})
+        places = collections.Counter({("a", number): number for number in range(count)})
+        result = compiled(f)(x_(), counted, places, keys[3])
+        numbers = [(key.number, n) for key, n in counted.items()]
+        results.append((result, list(places.items()), numbers))
+    return results
+
+
 @program(1)
 def ordered_dicts_are_changed(compiled):
     def f(x, queue, waiting):

@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf import _core
 from depyf.code_edit import rebuilt, with_consts
+from depyf.interrupts import pass_on
 from depyf.model import Constants
 from depyf.trace.names import RESUME_CODE
 
@@ -78,6 +79,7 @@ def source_of(code: types.CodeType) -> str:
             + "\n"
         )
     except Exception:
+        pass_on()
         return ""
 
 
@@ -96,6 +98,7 @@ def bytecode_text(code: types.CodeType) -> str:
     try:
         return head + str(_core.listing(code))
     except Exception:  # what the core cannot decode, or a Python that it does not know
+        pass_on()
         out = StringIO()
         dis.dis(_with_shown_constants(code), file=out)
         return head + out.getvalue()
@@ -206,6 +209,7 @@ def goes_on_at(code: types.CodeType) -> int:
         text = str(_core.listing(code))
         lines = list(code.co_lines())
     except Exception:  # what the core cannot decode; CPython before 3.10 has no such lines
+        pass_on()
         return 0
     jump = _JUMP.search(text, text.rfind(_PROLOGUE)) if _PROLOGUE in text else None
     if jump is None:

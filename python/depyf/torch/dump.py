@@ -25,6 +25,7 @@ from depyf.files import (
     require_writable,
     write_atomically,
 )
+from depyf.interrupts import pass_on
 from depyf.model import (
     Artifact,
     Entry,
@@ -325,6 +326,7 @@ class _Told:
                 self._nodes = nodes_of([found])
                 self.document = found
             except Exception:
+                pass_on()
                 pass  # to build the page fails in the same way, and is told
         self.by_entry = nodes_by_entry(run, self._nodes)
 
@@ -480,6 +482,7 @@ class DumpWriter:
                 self._shared.size += len(text)
             return name
         except OSError as error:
+            pass_on()
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not written: %s" % (name, error))
             return None
@@ -548,6 +551,7 @@ class DumpWriter:
             try:
                 self._journal.append(session.run, changed)
             except OSError as error:
+                pass_on()
                 self._journal = None
                 session.problem("writing the dump", "the journal was not written: %s" % error)
 
@@ -587,6 +591,7 @@ class DumpWriter:
             try:
                 text = renderer.render(function)
             except Exception as error:
+                pass_on()
                 session.problem("writing %s" % name, "%s: %s" % (type(error).__name__, error))
                 continue
             if not is_python(text, name):
@@ -655,6 +660,7 @@ class DumpWriter:
         except FileNotFoundError:
             pass  # nothing was compiled
         except OSError as error:
+            pass_on()
             if self._session is not None:
                 self._session.problem("writing the dump", "%s was not removed: %s" % (name, error))
 
@@ -669,6 +675,7 @@ class DumpWriter:
         except ImportError as error:
             compat.note_unavailable("report", "%s; pip install Jinja2" % error)
         except Exception as error:
+            pass_on()
             if self._session is None:
                 return
             if isinstance(error, OSError):
@@ -793,6 +800,7 @@ class DumpWriter:
             append_text(os.path.join(self.folder, TABLES), text)
             self._shared.size += len(text)
         except OSError as error:
+            pass_on()
             if self._session is not None:
                 message = "%s was not written: %s" % (TABLES, error)
                 self._session.problem("writing the dump", message)

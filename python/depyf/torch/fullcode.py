@@ -18,6 +18,7 @@ from depyf import legend
 from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier
+from depyf.interrupts import pass_on
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
@@ -615,6 +616,7 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
                 decompiled, objects = decompile_with_constants(code)
                 text, constants = function_text(decompiled, None, name), known_constants(objects)
             except Exception:
+                pass_on()
                 text = None
     if text is not None:
         return _with_constants(text, constants, (function._code, LiveObject()), token)
@@ -976,6 +978,7 @@ def nodes_by_entry(run: Run, nodes: Optional[Sequence[Node]] = None) -> Dict[int
         nodes = nodes_of([run.to_json()]) if nodes is None else nodes
         return {id(entry): node for entry, node in zip(run.entries(), nodes)}
     except Exception:  # torch's own words stand there then
+        pass_on()
         return {}
 
 

@@ -4,6 +4,7 @@ import functools
 import re
 from typing import Any, FrozenSet, Iterator, List, Set
 
+from depyf.interrupts import pass_on
 from depyf.model import Guard
 from depyf.torch import compat
 from depyf.trace.guard_text import make_guard
@@ -26,6 +27,7 @@ def _leaf_guards(leaves: List[Any], source: str, seen: Set[int]) -> Iterator[Gua
             try:
                 stack = leaf.user_stack()
             except Exception:
+                pass_on()
                 stack = None
         for text in leaf.verbose_code_parts():
             yield make_guard(text, type(leaf).__name__, source, stack, known_state())
@@ -61,6 +63,7 @@ def walk(root: Any) -> List[Guard]:
         try:
             source = manager.get_source()
         except Exception:
+            pass_on()
             source = ""
         found.extend(_leaf_guards(leaves, source, seen))
         work.extend(reversed(_children(manager)))

@@ -5,6 +5,7 @@ import os
 from typing import Any, Callable, Dict, Optional
 
 from depyf import own
+from depyf.interrupts import pass_on
 from depyf.model import Run
 from depyf.torch import compat
 from depyf.torch.capture.hub import hub
@@ -62,6 +63,7 @@ class capture:
             compat.probe_all()
             session.run.unavailable = compat.unavailable()
         except Exception as error:
+            pass_on()
             session.failed("looking at what this torch offers", error)
         stack = contextlib.ExitStack()
         if not self._caches:
@@ -72,6 +74,7 @@ class capture:
         try:
             hub.add(session)
         except Exception as error:
+            pass_on()
             session.failed("watching torch", error)
         return session.run
 
@@ -88,11 +91,13 @@ class capture:
         try:
             hub.remove(session)
         except Exception as error:
+            pass_on()
             session.failed("ending the watch on torch", error)
         try:
             if stack is not None:
                 stack.close()
         except Exception as error:
+            pass_on()
             session.problem("turning torch's caches on again", str(error))
         session.finish()
         if not hub.watches():
@@ -111,6 +116,7 @@ def rank_folder(folder: str) -> str:
     try:
         group = compat.process_group()
     except Exception as error:
+        pass_on()
         warn("depyf: the rank of this process is not known: %r" % error)
         group = None
     if group is not None:
@@ -183,6 +189,7 @@ class prepare_debug(capture, contextlib.ContextDecorator):
             warn("depyf: nothing is dumped to %s: %s" % (self._folder, error))
             return None
         except Exception as error:  # the system refuses it, or no file can have that name
+            pass_on()
             warn(
                 "depyf: cannot write to %s (%s): nothing is dumped and the program goes on; give "
                 "prepare_debug a folder "

@@ -12,6 +12,7 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from depyf.decompiler import decompile
+from depyf.interrupts import pass_on
 from depyf.model import Run
 from depyf.torch import compat
 from depyf.torch.capture.session import Session
@@ -82,9 +83,11 @@ def log_source(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
             try:
                 text = decompile(new_code, check=False)
             except Exception as error:
+                pass_on()
                 text = "# not decompiled: %s" % error
         logger.debug("possible source code:\n%s", text)
     except Exception as error:
+        pass_on()
         log.debug("depyf: printing source failed: %r", error)
 
 
@@ -152,6 +155,7 @@ class Hub:
             if session.writer is not None:
                 session.writer.settle(session)
         except Exception as error:
+            pass_on()
             session.failed("writing the dump", error)
 
     def print_source(self, count: int) -> None:
@@ -249,12 +253,14 @@ class Hub:
             context, compile_id, attempt = compat.current_compile()
             scope = compat.frame_globals()
         except Exception as error:
+            pass_on()
             self._tell("asking torch for the compile at hand", error)
             context, compile_id, attempt, scope = None, None, 0, None
         shared: Dict[str, Any] = {"scope": scope}
         try:
             shared["hooks_behind"] = compat.hooks_behind(self.hooked)
         except Exception as error:
+            pass_on()
             self._tell("asking torch for the other bytecode hooks", error)
         # the innermost block that writes files owns the replacement; without one nothing is
         # replaced
@@ -267,6 +273,7 @@ class Hub:
                 )
                 replacement = replacement if replacement is not None else found
             except Exception as error:
+                pass_on()
                 session.failed("looking at the transformed code of %s" % code.co_name, error)
         if self._printing:
             log_source(new_code, shared)
@@ -293,6 +300,7 @@ class Hub:
             metadata = compat.surroundings_of(record)
         except Exception as error:
             # the record counts without them: it may be the one that ends its compile
+            pass_on()
             self._told(record.name, {record.name: {}}, functools.partial(_raised, error))
             return
         artifact = str(details.get("name", "")) if isinstance(details, dict) else ""
@@ -320,6 +328,7 @@ class Hub:
             for session in self._active(lingering=True):
                 session.on_event(mark, context, compile_id)
         except Exception as error:
+            pass_on()
             self._tell("reading torch's trace", error)
 
     def _told(self, kind: str, metadata: Dict[str, Any], made: Callable[[], Any]) -> None:
@@ -348,6 +357,7 @@ class Hub:
                 if kind != "chromium_event":
                     payload = compat.payload_text(payload)
             except Exception as error:  # of torch, or of what the program put in its place
+                pass_on()
                 failure = error
             if kind == "chromium_event":
                 mark = read_mark(payload)
@@ -356,6 +366,7 @@ class Hub:
                         session.on_event(mark, context, compile_id)
                 return
         except Exception as error:
+            pass_on()
             self._tell("reading torch's trace", error)
             return
         for session in sessions:
@@ -364,6 +375,7 @@ class Hub:
                     session.not_told(kind, metadata, failure, context, compile_id)
                 session.on_trace(kind, metadata, payload, context, compile_id, attempt)
             except Exception as error:
+                pass_on()
                 session.failed("reading torch's trace record %s" % kind, error)
         if self._lingering and kind in ("bwd_compilation_metrics", "compilation_metrics"):
             with self._lock:
@@ -384,6 +396,7 @@ class Hub:
         try:
             context, compile_id, attempt = compat.current_compile()
         except Exception as error:
+            pass_on()
             self._tell("asking torch for the compile at hand", error)
             return
         if compile_id is None:
@@ -392,6 +405,7 @@ class Hub:
             try:
                 session.on_formatted(name, graph_module, context, compile_id, attempt)
             except Exception as error:
+                pass_on()
                 session.failed("reading the graph %r of a backend" % name, error)
 
     def logged(self, stage: str, record: logging.LogRecord) -> None:
@@ -408,12 +422,14 @@ class Hub:
                 return
             text = compat.logged_text(record) if not figures else ""
         except Exception as error:
+            pass_on()
             self._tell("reading torch's log", error)
             return
         for session in self._active(lingering=True):
             try:
                 session.on_log(stage, text, figures, context, compile_id, attempt)
             except Exception as error:
+                pass_on()
                 session.failed("reading torch's log of %s" % stage, error)
 
     def skipped_cudagraph(self, record: logging.LogRecord) -> None:
@@ -425,6 +441,7 @@ class Hub:
                     if text not in session.run.cudagraph_skips:
                         session.run.cudagraph_skips.append(text)
         except Exception as error:
+            pass_on()
             self._tell("reading torch's log of CUDA graphs", error)
 
     def fused(self, stage: str, write: Callable[[], str]) -> None:
@@ -436,12 +453,14 @@ class Hub:
                 return
             text = write()
         except Exception as error:
+            pass_on()
             self._tell("writing inductor's %s" % stage, error)
             return
         for session in sessions:
             try:
                 session.on_text(stage, text, context, compile_id, attempt)
             except Exception as error:
+                pass_on()
                 session.failed("reading inductor's %s" % stage, error)
 
     def _tell(self, where: str, error: Exception) -> None:

@@ -13,6 +13,7 @@ import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
+from depyf.interrupts import pass_on
 from depyf.model import Artifact, Entry, Function, LiveObject, Problem, Rest, resumed_after
 from depyf.report import words
 from depyf.terminal import shown
@@ -111,14 +112,17 @@ class Session(Records):
         try:
             text = "%s: %s" % (type(error).__name__, error)
         except Exception:  # an exception class of the program, whose text cannot be computed
+            pass_on()
             text = type(error).__name__
         try:
             detail = "".join(format_exception(type(error), error, error.__traceback__))
         except Exception:  # traceback calls functions that the program may have replaced
+            pass_on()
             detail = text
         try:
             self.problem(where, text, detail)
         except Exception:
+            pass_on()
             log.debug("depyf: %s failed: %s", where, text)
 
     def not_told(
@@ -167,6 +171,7 @@ class Session(Records):
             node = compat.failing_node(error)
             return ("", compat.frames_of_failure(error)) if node is None else operation(node)
         except Exception as error:
+            pass_on()
             compat.note_unavailable("failing operation", "%s: %s" % (type(error).__name__, error))
             return "", []
 
@@ -179,6 +184,7 @@ class Session(Records):
         try:
             return structure(graph_module, captured_inputs(entry.artifacts))
         except Exception as error:
+            pass_on()
             compat.note_unavailable("structure of graphs", "%s: %s" % (type(error).__name__, error))
             return {}
 
@@ -216,6 +222,7 @@ class Session(Records):
         try:
             return origin_of(code, compat.frame_locals(), scope)
         except Exception as error:  # names are for reading only
+            pass_on()
             self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
             return None
 
@@ -487,6 +494,7 @@ class Session(Records):
                 function.source_origin = "decompiled"
                 function._constants = known_constants(constants)
             except Exception as error:
+                pass_on()
                 self.problem(
                     "decompiling the original of %s" % function.name,
                     str(error) or type(error).__name__,
@@ -555,11 +563,13 @@ class Session(Records):
             try:
                 return recompile(filename_template=template)
             except OSError as error:
+                pass_on()
                 if template is None:
                     raise
                 self.problem("writing the dump", "%s.py was not written: %s" % (entry.name, error))
                 return recompile()
         except Exception as error:
+            pass_on()
             shared["refused"] = "%s: %s" % (type(error).__name__, error)
             self.problem("decompiling %s" % entry.name, shared["refused"])
             return None
@@ -633,6 +643,7 @@ class Session(Records):
             if self.writer is not None:
                 self.writer.closed(self)
         except Exception as error:
+            pass_on()
             self.failed("finishing", error)
         while self._shown:
             left_to_tracebacks(self._shown.pop())
@@ -705,6 +716,7 @@ class Session(Records):
                     try:
                         entry.guards = guards.guards_of(manager)
                     except Exception as error:
+                        pass_on()
                         self.problem(
                             "reading the guards of %s" % entry.name,
                             str(error) or type(error).__name__,

@@ -3,6 +3,8 @@
 import logging
 import warnings
 
+from depyf.interrupts import pass_on
+
 log = logging.getLogger("depyf")
 
 
@@ -15,4 +17,5 @@ def warn(message: str) -> None:
     try:
         warnings.warn(message, DepyfWarning, stacklevel=3)
     except Exception:
+        pass_on()
         log.warning("%s", message)

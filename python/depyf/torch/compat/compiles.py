@@ -4,6 +4,7 @@ import sys
 import types
 from typing import Any, List, Optional, Tuple
 
+from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import note_unavailable, probe, require_torch
 from depyf.torch.compat.switches import find_set_stance
 
@@ -32,6 +33,7 @@ def current_compile() -> Tuple[Any, Optional[str], int]:
             context_class.try_get() if hasattr(context_class, "try_get") else context_class.get()
         )
     except Exception:
+        pass_on()
         return None, None, 0
     if context is None or getattr(context, "compile_id", None) is None:
         return context, None, 0
@@ -58,6 +60,7 @@ def cache_entries(code: types.CodeType) -> Optional[List[Any]]:
     try:
         return list(find(code))
     except Exception as error:
+        pass_on()
         note_unavailable("cache entries", "%s: %s" % (type(error).__name__, error))
         return None
 

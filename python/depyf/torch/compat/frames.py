@@ -5,6 +5,7 @@ import traceback
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
+from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import probe
 from depyf.trace.names import COMPILED_FUNCTION, RESUME_CODE, RESUME_FUNCTION
 
@@ -70,6 +71,7 @@ def graph_outputs(
             if nodes and isinstance(nodes[0].args[0], (tuple, list)):
                 found[name] = tuple(str(getattr(v, "name", "")) for v in nodes[0].args[0])
         except Exception:
+            pass_on()
             continue
     return found
 
@@ -167,6 +169,7 @@ def graph_module_of(compiled: Any) -> Any:
 
         return owner if isinstance(owner, torch.fx.GraphModule) else None
     except Exception:
+        pass_on()
         return None
 
 

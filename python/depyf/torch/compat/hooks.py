@@ -6,6 +6,7 @@ import weakref
 from typing import Any, Callable, List, Optional
 
 from depyf.imports import WhenImported
+from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import (
     DYNAMO_HOOKS,
     _unavailable,
@@ -29,6 +30,7 @@ class _LaterHook:
         try:
             self._handle = register(self._hook) if register is not None else None
         except Exception as error:
+            pass_on()
             note_unavailable("bytecode hook", "%s: %s" % (type(error).__name__, error))
 
     def remove(self) -> None:

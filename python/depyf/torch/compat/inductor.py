@@ -3,6 +3,7 @@
 import contextlib
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
+from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import note_unavailable
 from depyf.torch.compat.switches import caches_off
 
@@ -84,6 +85,7 @@ def inductor_schedule(found: Schedule) -> Iterator[None]:
                         )
                 found.groups.append(list(members))
         except Exception as error:
+            pass_on()
             note_unavailable("inductor's schedule", "%s: %s" % (type(error).__name__, error))
         return nodes
 

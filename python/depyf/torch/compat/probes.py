@@ -4,6 +4,8 @@ with its reason.
 
 from typing import Any, Callable, Dict
 
+from depyf.interrupts import pass_on
+
 #: name of the probe -> why it is unavailable
 _unavailable: Dict[str, str] = {}
 
@@ -24,6 +26,7 @@ def require_torch() -> Any:
     try:
         import torch
     except Exception as error:  # a broken installation raises more than ImportError
+        pass_on()
         raise MissingTorch(
             "depyf captures torch.compile and needs torch, which cannot be imported here (%s: "
             "%s). Install it with "
@@ -40,6 +43,7 @@ def probe(name: str, find: Callable[[], Any]) -> Any:
             _found[name] = find()
             _unavailable.pop(name, None)
         except Exception as error:
+            pass_on()
             _found[name] = None
             _unavailable[name] = "%s: %s" % (type(error).__name__, error)
     return _found[name]
