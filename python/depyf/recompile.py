@@ -300,6 +300,7 @@ def _attempt(
             if dynamo:
                 raise  # in the user's program, where nobody asked for a warning
             candidate = compile_function(*arguments, with_warnings=True)
+        candidate = _with_docstring(candidate, original)
         torchs = {given: real for given, real, _ in readable}
         candidate = with_variables(candidate, torchs, globals_of_torch)
         candidate = _fit(candidate, reference, constants)
@@ -428,6 +429,14 @@ def _prove(
 
 def _shifted(line_map: LineMap, lines: int) -> LineMap:
     return [(entry[0] + lines,) + tuple(entry[1:]) for entry in line_map]
+
+
+def _with_docstring(code: types.CodeType, original: types.CodeType) -> types.CodeType:
+    """`code` with the docstring of `original`, of which the readable source has the first line."""
+    shorter, whole = code.co_consts[:1], original.co_consts[:1]
+    if isinstance(shorter[0], str) and isinstance(whole[0], str) and shorter[0].endswith("..."):
+        return with_consts(code, whole + code.co_consts[1:])
+    return code
 
 
 def _fit(

@@ -77,6 +77,7 @@ PrintOptions print_options(const Module& module, const Ast& ast, const Decompile
   print.signature = &options.signature;
   print.renames_keywords = options.renames;
   print.breaks_paths = options.readable;
+  print.short_docstring = options.readable;
   // The file has a function around it, so that what it declares has a scope.
   if (options.readable && declares_nonlocals(ast, module.root)) print.width -= options.indentation;
   return print;

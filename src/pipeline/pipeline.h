@@ -25,7 +25,8 @@ struct DecompileOptions {
   std::vector<std::pair<std::string, std::vector<std::string>>> callee_parameters;
   /// What graphs that the code calls by a global name call their outputs, in the same way.
   std::vector<std::pair<std::string, std::vector<std::string>>> callee_results;
-  bool readable = false;  // Dynamo's names are renamed, see Decompiled::readable
+  bool readable = false;  // Dynamo's names are renamed, see Decompiled::readable, and the docstring
+                          // is its first line
   bool keep_temporaries = false;
   bool dynamo = false;                  // the root is Dynamo's, also where no name in it says so
   bool ordinary = false;                // no code is Dynamo's, whatever its names say

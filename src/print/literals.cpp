@@ -490,6 +490,25 @@ bool is_clean_docstring(std::string_view text) {
   return text.find('\t') == std::string_view::npos && clean_docstring(text) == text;
 }
 
+std::string shortened(std::string_view docstring, std::size_t width) {
+  constexpr std::string_view kBlank = " \t\r\n\f\v", kMore = " ...";
+  const std::size_t begin = docstring.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return std::string(kMore.substr(1));
+  const std::size_t end = std::min(docstring.find_first_of("\r\n", begin), docstring.size());
+  std::string_view line = docstring.substr(begin, end - begin);
+  if (docstring.find_first_of("\r\n") == std::string_view::npos && docstring.size() <= width)
+    return std::string(docstring);
+  if (line.size() + kMore.size() > width) {
+    line = line.substr(0, width - kMore.size() + 1);
+    // at a blank, and never inside of a character
+    const std::size_t blank = line.find_last_of(' ');
+    if (blank == std::string_view::npos) return std::string(kMore.substr(1));
+    line = line.substr(0, blank);
+  }
+  while (!line.empty() && kBlank.find(line.back()) != std::string_view::npos) line.remove_suffix(1);
+  return std::string(line) += kMore;
+}
+
 void append_docstring(std::string& out, std::string_view text, std::uint32_t indent,
                       PyVersion version) {
   bool stripped = version >= PyVersion{3, 13};

@@ -66,6 +66,10 @@ std::uint8_t text_mask(std::string_view text);
 
 /// Can `text` come out of the compiler of 3.13 and later, which strips docstrings?
 bool is_clean_docstring(std::string_view text);
+/// A docstring of one line that is no wider than `width`, or else its first line and ` ...`; the
+/// result has no line break.
+std::string shortened(std::string_view docstring, std::size_t width);
+
 /// A docstring in triple quotes, its first line at the cursor. From 3.13 on the compiler strips the
 /// common indentation, so the lines get the body's `indent`; before, they stand as they were. Falls
 /// back to one line with escapes where that alone keeps the value.

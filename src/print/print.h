@@ -26,6 +26,7 @@ struct PrintOptions {
   const Signature* signature = nullptr;  // of print_function's own function
   // `x = a.b['c']` too wide for its line: in parentheses below; strings too wide: in several ones
   bool breaks_paths = false;
+  bool short_docstring = false;   // of print_function's own function: the first line alone
   bool renames_keywords = false;  // of calls, like any other name that no source can hold
 };
 

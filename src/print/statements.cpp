@@ -179,7 +179,13 @@ void Printer::print_frames() {
     if (at.next == 1 && at.starts_body && is_docstring(id)) {
       begin(at.depth);
       add_site(ast_[id]);
-      const std::string_view text = module_[ConstId(ast_[ast_[id].e[0]].a)].text;
+      std::string_view text = module_[ConstId(ast_[ast_[id].e[0]].a)].text;
+      std::string shorter;
+      if (options_.short_docstring && at.depth == 1 && at.context == Context::Function) {
+        constexpr std::uint32_t kQuotes = 6;
+        shorter = shortened(text, options_.width - indent_of(1) - kQuotes);
+        text = shorter;
+      }
       if (at_least(13) && at.context != Context::Function && !is_clean_docstring(text)) {
         write("__doc__ = ");
         write_spelt([&](std::string& out) { append_string(out, text); });
@@ -189,6 +195,11 @@ void Printer::print_frames() {
         });
       }
       end();
+      if (!shorter.empty() && at.stmts.size() == 1) {
+        begin(at.depth);
+        write("return None");
+        end();
+      }
     } else {
       print_statement(id, at);
     }

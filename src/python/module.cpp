@@ -201,7 +201,8 @@ const char decompile_doc[] =
     "call their outputs. A list `readable` asks for names in place of those that torch made up, "
     "and "
     "is filled with\n"
-    "(name, torch's, whether it is a global); program_locals are those of own_locals that keep "
+    "(name, torch's, whether it is a global), and shortens the docstring to its first line; "
+    "program_locals are those of own_locals that keep "
     "their names, by default all. Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {

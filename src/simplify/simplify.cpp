@@ -30,10 +30,39 @@ bool shows_locals(const Module& module, Op op, std::uint32_t arg) {
          (value.kind == ConstKind::Str && shows(value.text));
 }
 
+/// A literal whose identity nothing tells: a second one in the same code object is the same object.
+bool is_plain_literal(const Module& module, const Value& value) {
+  if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST) return false;
+  switch (module[ConstId(value.arg)].kind) {
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+    case ConstKind::Ellipsis:
+    case ConstKind::Int:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return true;
+    case ConstKind::StopIteration:
+    case ConstKind::Float:
+    case ConstKind::Complex:
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Object:
+      return false;
+  }
+  return false;
+}
+
 // Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but
-// never loaded, is promoted. Dynamo makes one for every import that it may need again; reading it
-// is the only thing it is for, and promote_slots() checks its premises. Not where the code may ask
-// for its locals, and not a local that has this name in the program.
+// never loaded, is promoted, and so is one in which one literal is stored alone. Dynamo makes one
+// for every import and index that it may need again; reading it is the only thing it is for, and
+// promote_slots() checks its premises. Not where the code may ask for its locals, and not a local
+// that has this name in the program.
 void mark_unread_temporaries(const Lifted& lifted, const Module& module,
                              std::span<const std::string> own_locals,
                              std::vector<bool>& promotable) {
@@ -42,15 +71,24 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module,
   for (const Value& value : lifted.values)
     if (value.kind == ValueKind::Operation && shows_locals(module, value.op, value.arg)) return;
   std::vector<bool> read(code.slots.size(), false), stored(code.slots.size(), false);
+  std::vector<ValueId> literal(code.slots.size());  // the first value stored
+  std::vector<bool> varies(code.slots.size(), false);
   for (const LiftedBlock& block : lifted.blocks)
     for (ValueId id : block.body) {
       const Value& value = lifted[id];
       if (value.arg >= read.size()) continue;
       if (value.op == Op::LOAD_FAST || value.op == Op::LOAD_FAST_AND_CLEAR) read[value.arg] = true;
-      if (value.op == Op::STORE_FAST) stored[value.arg] = true;
+      if (value.op != Op::STORE_FAST) continue;
+      if (!stored[value.arg]) literal[value.arg] = value.operands[0];
+      stored[value.arg] = true;
+      const Value& first = lifted[literal[value.arg]];
+      const Value& now = lifted[value.operands[0]];
+      if (!is_plain_literal(module, first) || !is_plain_literal(module, now) ||
+          first.arg != now.arg)
+        varies[value.arg] = true;
     }
   for (std::size_t i = 0; i < read.size(); ++i)
-    if (stored[i] && !read[i] && code.slots[i].name.valid() &&
+    if (stored[i] && (!read[i] || !varies[i]) && code.slots[i].name.valid() &&
         is_numbered(module[code.slots[i].name], "tmp_") &&
         std::find(own_locals.begin(), own_locals.end(), module[code.slots[i].name]) ==
             own_locals.end())

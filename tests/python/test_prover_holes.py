@@ -145,6 +145,38 @@ def test_a_local_of_the_program_is_not_torchs_temporary():
     assert "tmp_1 = " in text
 
 
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_literal_in_a_temporary_stays_where_the_code_looks_at_its_locals(look):
+    a = function("def f(g):\n tmp_1 = 7\n g(tmp_1)\n __compiled_fn_0\n return %s\n" % look)
+    b = function("def f(g):\n g(7)\n __compiled_fn_0\n return %s\n" % look)
+    assert not accepted(a, b, dynamo=True) and not accepted(b, a, dynamo=True)
+
+
+def test_a_literal_in_a_temporary_is_the_literal():
+    text = "def f(g):\n __compiled_fn_0\n tmp_1 = %s\n g()\n return g[tmp_1]\n"
+    result = recompile(function(text % 7), dynamo=True)
+    assert result.proven and "g[7]" in result.source and "= 7" not in result.source
+    # not what is made anew by each use, and not a NaN
+    assert not accepted(function(text % "[]"), function(text.replace("g[tmp_1]", "g[[]]") % 7))
+    other = function("def f(g):\n __compiled_fn_0\n g()\n return g[8]\n")
+    assert not accepted(function(text % 7), other, dynamo=True)
+
+
+def test_the_readable_source_has_the_first_line_of_a_docstring():
+    rows = "\n".join("    row %d" % i for i in range(9))
+    code = function(
+        'def f(x):\n    """All about f.\n\n%s\n    """\n    __compiled_fn_0\n    return x, "row"\n'
+        % rows
+    )
+    result = recompile(code, dynamo=True)
+    assert result.proven and result.code.co_consts[0] == code.co_consts[0]
+    assert '"""All about f. ..."""' in result.source and "row 3" not in result.source
+    only = function('def f(x):\n    """All about f.\n\n    More.\n    """\n')
+    result = recompile(only, dynamo=True)
+    assert result.proven and "\n    return None\n" in result.source
+    assert "More." in recompile(only).source
+
+
 def test_names_of_locals_that_nobody_sees_do_not_count():
     comprehensions = "def f(x): return [i for i in x]", "def f(x): return [j for j in x]"
     for a, b in [

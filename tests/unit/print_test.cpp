@@ -155,6 +155,16 @@ TEST(Literals, DocstringsKeepTheirValue) {
       << "no docstring has this value in 3.13; only an expression would";
 }
 
+TEST(Literals, ALongDocstringIsItsFirstLine) {
+  EXPECT_EQ(shortened("One.", 20), "One.");
+  EXPECT_EQ(shortened("\n    One.\n\n    Two.\n", 20), "One. ...");
+  EXPECT_EQ(shortened("One line that is too long.", 20), "One line that is ...");
+  EXPECT_EQ(shortened("One.\r\nTwo.", 20), "One. ...");
+  EXPECT_EQ(shortened(" \n ", 20), "...");
+  EXPECT_EQ(shortened("onewordwithoutanyblank", 20), "...");
+  EXPECT_EQ(shortened("f\xc3\xbcr \xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc", 12), "f\xc3\xbcr ...");
+}
+
 TEST(Print, ParenthesesFollowPrecedence) {
   Tree t;
   ExprId a = t.name("a"), b = t.name("b"), c = t.name("c");

@@ -1089,6 +1089,36 @@ TEST(UnreadTemporary, AlsoWhereOnlyADeadValueReadIt) {
   EXPECT_FALSE(has(b.text(lifted), "tmp_1")) << b.text(lifted);
 }
 
+TEST(UnreadTemporary, ALiteralIsReadWhereItIsMade) {
+  for (int stores : {1, 2}) {  // the same literal in all of them, or two
+    Builder b;
+    std::uint32_t x = b.argument("x"), t = b.slot("tmp_1"), own = b.slot("y");
+    const std::uint32_t seven = b.integer(7), other = b.integer(8);
+    b.block({{Op::LOAD_CONST, seven},
+             {Op::STORE_FAST, t},
+             {Op::LOAD_CONST, seven},
+             {Op::STORE_FAST, own},
+             {Op::LOAD_FAST, x},
+             {Op::LOAD_FAST, t},
+             {Op::LOAD_SUBSCR},
+             {Op::POP_TOP},
+             {Op::LOAD_CONST, stores == 1 ? seven : other},
+             {Op::STORE_FAST, t},
+             {Op::LOAD_FAST, t},
+             {Op::LOAD_FAST, own},
+             {Op::BUILD_TUPLE, 2},
+             {Op::RETURN_VALUE}});
+    b.lifted();
+    b.module[b.code].names =
+        b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+    Lifted lifted = lift(b.module, b.code, b.cfg);
+    simplify(lifted, b.module);
+    const std::string text = b.text(lifted);
+    EXPECT_EQ(has(text, "STORE_FAST tmp_1"), stores == 2) << text;
+    EXPECT_TRUE(has(text, "STORE_FAST y")) << text;
+  }
+}
+
 // ---------------------------------------------------------------- late loads
 
 TEST(LateLoad, StandsBeforeItsReaderInOperandOrder) {
