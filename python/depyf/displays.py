@@ -1,4 +1,4 @@
-"""Displays `{k: v, ...}` and `{a, ...}` of many items that hash them at the end, as torch's code does.
+"""Displays `{k: v, ...}` and `{a, ...}` of many items that hash them at the end, as torch does.
 
 CPython adds the items of a large display one by one, so it hashes one before it reads the next. In
 torch's code all of them wait on the stack. A hash may run code of the program, so the two are not

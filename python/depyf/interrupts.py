@@ -15,7 +15,7 @@ from typing import Any, List, Optional
 
 
 def pass_on() -> None:
-    """Raises the exception that is being handled again if a signal handler of the program raised it.
+    """Raises the exception that is being handled again if a signal handler raised it.
 
     To be called in an `except` of depyf's own. An exception that the program handles meanwhile is
     another one: what depyf catches has passed a frame of depyf's.
