@@ -31,12 +31,15 @@ class _Display(NamedTuple):
 
 def built_at_once(code: types.CodeType, original: types.CodeType) -> types.CodeType:
     """`code` with its displays of many items built at once, where `original` builds such ones."""
+    added_to = set(code.co_code[::2])
+    if not any(kind[1] in added_to for kind in _KINDS):
+        return code
     listing = Assembly(original).instructions
     kinds = []
     for kind in _KINDS:
         sizes = [one.argument for one in listing if one.op == kind[0] and one.argument]
         # the compiler itself builds those at once whose items take half of thirty slots
-        if any(size * kind[3] > 30 for size in sizes) and kind[1] in code.co_code[::2]:
+        if any(size * kind[3] > 30 for size in sizes) and kind[1] in added_to:
             kinds.append(kind)
     if not kinds:
         return code
