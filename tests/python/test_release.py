@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import types
 import zipfile
 
 import pytest
@@ -128,11 +129,54 @@ def test_source_distribution_has_all_that_was_committed(sdist, tmp_path):
         archive.extractall(str(source))
     source = source / ("depyf-%s" % VERSION)
     release = load_script("release")
-    release.check_sdist(pathlib.Path(tree), source)
+    committed = release.files_of(pathlib.Path(tree))
+    assert "tests/python/test_release.py" in committed
+    release.check_sdist(committed, source)
     (first, *_) = sorted(source.glob("tests/fixtures/**/*.pyc"))
     first.unlink()
     with pytest.raises(release.Failed, match=re.escape(first.name)):
-        release.check_sdist(pathlib.Path(tree), source)
+        release.check_sdist(committed, source)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git makes what is exported")
+@pytest.mark.parametrize("lacks", [None, "docs/told.md"])
+def test_a_release_asks_for_what_was_committed_and_not_for_what_a_build_left(
+    lacks, tmp_path, monkeypatch
+):
+    """The backend puts npm's packages beside what was committed, before it makes the archive."""
+    release = load_script("release")
+    repository = tmp_path / "repository"
+    committed = ["docs/told.md", "CMakeLists.txt", ".ci/run"]
+    for name in committed:
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text("x\n")
+    identity = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
+        subprocess.run(["git", *words], cwd=str(repository), check=True)
+    runs = release.run
+
+    def run(command, **options):
+        if "--sdist" not in command:
+            return runs(command, **options)
+        out, tree = command[-2:]
+        (tree / "web" / "node_modules").mkdir(parents=True)
+        (tree / "web" / "node_modules" / "left.js").write_text("x\n")
+        with tarfile.open(str(out / "depyf-1.tar.gz"), "w:gz") as archive:
+            for name in committed:
+                if name not in (".ci/run", lacks):
+                    archive.add(str(tree / name), "depyf-1/" + name)
+        return ""
+
+    monkeypatch.setattr(release, "ROOT", repository)
+    monkeypatch.setattr(release, "run", run)
+    tools = types.SimpleNamespace(python="python", env=None)
+    parts = (tools, None, tmp_path / "work", [], tmp_path / "dist")
+    if lacks is None:
+        assert list(release.build(*parts)) == ["depyf-1.tar.gz"]
+        return
+    with pytest.raises(release.Failed) as failed:
+        release.build(*parts)
+    assert str(failed.value) == "1 files are not in the source distribution:\n" + lacks
 
 
 @pytest.mark.slow
