@@ -18,6 +18,8 @@ from depyf.schema import Document
 FEW = 100
 #: characters that the tables of one file, and what it has deflated, may stand for
 _MOST = 1 << 28
+#: how deep graphs may stand in graphs
+_DEEPEST = 16
 #: characters of what `_BULK` names, of all entries, from which on it is deflated
 MUCH = 1 << 18
 #: keys of an entry that are deflated, each with what it is, and those of its artifacts
@@ -105,7 +107,7 @@ def packed_entry(entry: Document) -> Document:
     found = dict(entry)
     if len(entry["guards"]) >= FEW:
         found["guards"] = _guards_packed(entry["guards"])
-    nodes = sum(len((one["structure"] or {}).get("nodes", ())) for one in entry["artifacts"])
+    nodes = sum(_count(one["structure"] or {}) for one in entry["artifacts"])
     if nodes < FEW:
         return found
     names = _Table()
@@ -116,20 +118,35 @@ def packed_entry(entry: Document) -> Document:
     return found
 
 
+def _count(structure: Document) -> int:
+    """How many nodes a graph and the graphs in it have."""
+    inner = structure.get("inner", {}).values()
+    return len(structure.get("nodes", ())) + sum(_count(one) for one in inner)
+
+
 def _artifact_packed(artifact: Document, names: _Table, tables: Dict[str, _Table]) -> Document:
     found = dict(artifact)
-    structure = artifact["structure"]
-    if structure:
-        rows = []
-        for at, (name, kind, *numbers, reads) in enumerate(structure["nodes"]):
-            row = [names.add(name), _KINDS.index(kind)]
-            row += [
-                tables[table].add(structure[table][number])
-                for table, number in zip(_TABLES, numbers)
-            ]
-            rows.append(row + [at - read for read in reads])
-        found["structure"] = {"rows": rows}
+    if artifact["structure"]:
+        found["structure"] = _structure_packed(artifact["structure"], names, tables)
     found["origins"] = [names.add(name) for pair in artifact["origins"].items() for name in pair]
+    return found
+
+
+def _structure_packed(structure: Document, names: _Table, tables: Dict[str, _Table]) -> Document:
+    rows = []
+    for at, (name, kind, *numbers, reads) in enumerate(structure["nodes"]):
+        row = [names.add(name), _KINDS.index(kind)]
+        row += [
+            tables[table].add(structure[table][number]) for table, number in zip(_TABLES, numbers)
+        ]
+        rows.append(row + [at - read for read in reads])
+    found: Document = {"rows": rows}
+    if "writes" in structure:
+        found["writes"] = structure["writes"]
+    if "inner" in structure:
+        found["inner"] = {
+            name: _structure_packed(one, names, tables) for name, one in structure["inner"].items()
+        }
     return found
 
 
@@ -275,8 +292,10 @@ def _guards(table: Document, budget: _Budget) -> List[Document]:
     return found
 
 
-def _structure(given: Tuple[Any, Document], budget: _Budget) -> Optional[Document]:
+def _structure(given: Tuple[Any, Document], budget: _Budget, depth: int = 0) -> Optional[Document]:
     structure, shared = given
+    if depth > _DEEPEST:
+        raise ValueError("graphs stand in graphs too deep")
     if not isinstance(structure, dict) or "rows" not in structure:
         return structure if isinstance(structure, dict) else None
     tables = {name: _Table() for name in _TABLES}
@@ -288,7 +307,13 @@ def _structure(given: Tuple[Any, Document], budget: _Budget) -> Optional[Documen
         ]
         reads = [at - one for one in back]
         nodes.append([_at(shared["names"], name), _at(list(_KINDS), kind), *numbers, reads])
-    return dict({"nodes": nodes}, **{name: table.rows for name, table in tables.items()})
+    found: Document = dict({"nodes": nodes}, **{name: table.rows for name, table in tables.items()})
+    if "writes" in structure:
+        found["writes"] = structure["writes"]
+    if "inner" in structure:
+        inner = structure["inner"].items()
+        found["inner"] = {name: _structure((one, shared), budget, depth + 1) for name, one in inner}
+    return found
 
 
 def _origins(given: Tuple[Any, Document], budget: _Budget) -> Dict[str, str]:

@@ -41,7 +41,11 @@ def model(layers):
         "shapes": ["f32[8, 8]"],
         "modules": modules,
         "places": places,
+        "writes": [[2, [0], [3]]],
     }
+    body = {"nodes": rows[:2], "places": places}
+    body.update(targets=graph["targets"], shapes=graph["shapes"], modules=modules[:2])
+    graph["inner"] = {"body_0": body}
     origins = {"linear_%d" % layer: "linear_0" for layer in range(layers)}
     artifacts = [
         {"stage": "Captured_Graph", "structure": graph, "origins": {}},

@@ -54,6 +54,44 @@ def test_a_text_is_read_with_receivers_and_without_keywords_and_strings():
     assert TEXT.split("\n")[rows["pad"][7]].strip().startswith("pad: ")
 
 
+WRITES = """class GraphModule(torch.nn.Module):
+    def forward(self, L_perm_: "i64[3]"):
+        l_perm_ = L_perm_
+        inv_perm: "i64[3]" = torch.empty_like(l_perm_)
+        inv_perm[l_perm_] = 1;  setitem = inv_perm;  setitem = None
+        add_: "i64[3]" = inv_perm.add_(1);  add_ = None
+        body_0 = self.body_0
+        wrap = torch.ops.higher_order.wrap(body_0, inv_perm)
+        return (wrap,)
+
+    class body_0(torch.nn.Module):
+        def forward(self, x: "i64[3]"):
+            inner_0 = self.inner_0
+            sin: "i64[3]" = torch.sin(x)
+            cond = torch.ops.higher_order.cond(sin, inner_0)
+            return (cond,)
+
+        class inner_0(torch.nn.Module):
+            def forward(self, x: "i64[3]"):
+                cos: "i64[3]" = torch.cos(x)
+                return (cos,)
+"""
+
+
+def test_a_text_tells_of_writes_and_of_the_graphs_inside():
+    graph = graphs.graph(WRITES)
+    names = [row[0] for row in graph["nodes"]]
+    told = {(names[one], names[at]) for one, _, readers in graph["writes"] for at in readers}
+    assert told == {("setitem", "add_"), ("add_", "wrap")}
+    assert [names[one] for row in graph["writes"] for one in row[1]] == ["inv_perm"] * 2
+    assert graph["nodes"][names.index("setitem")][7] == 4
+    (body,) = graph["inner"].values()
+    assert edges(body) == {("x", "sin"), ("sin", "cond"), ("inner_0", "cond"), ("cond", "output")}
+    (inner,) = body["inner"].values()
+    (cos,) = [row for row in inner["nodes"] if row[0] == "cos"]
+    assert WRITES.split("\n")[cos[7]].strip().startswith("cos: ")
+
+
 @pytest.mark.parametrize(
     "structure",
     [
@@ -80,7 +118,7 @@ def test_a_hostile_text_takes_time_in_proportion_to_its_length():
     assert len(graphs.graph(text)["nodes"]) == 10
 
 
-PAIRS = """() => [...document.querySelectorAll(".ge")].flatMap((edge) =>
+PAIRS = """() => [...document.querySelectorAll(".ge[data-pairs]")].flatMap((edge) =>
   edge.dataset.pairs.split(" "))"""
 # what of an edge lies inside of a box at which it does not end
 CROSSED = """() => {
@@ -206,3 +244,35 @@ def test_a_model_of_a_thousand_layers_opens_in_a_few_boxes(screen, dumps, tmp_pa
     assert page.locator(".gn.op").count() >= 2
     assert page.evaluate(CROSSED) == []
     assert os.path.getsize(str(tmp_path / "index.html")) < 2 << 20
+
+
+def dumped(folder, text, structure=None):
+    """A dump of one compile with one captured graph."""
+    artifact = {
+        "stage": "Captured_Graph",
+        "kind": "graph",
+        "path": "graph.py",
+        "structure": structure or {},
+    }
+    (folder / "graph.py").write_text(text)
+    document = {
+        "schema": "depyf.run",
+        "functions": [{"name": "f", "entries": [{"compile_id": "0/0", "artifacts": [artifact]}]}],
+    }
+    (folder / "depyf.json").write_text(json.dumps(document))
+    return report.build(folder)
+
+
+MIDDLE = """([one, other]) => {
+  const top = (name) => document.querySelector(".gn[data-node='" + name + "'] rect").getBBox().y;
+  return top(one) < top(other);
+}"""
+
+
+def test_a_write_stands_above_what_reads_the_value_and_is_joined_to_it(screen, tmp_path):
+    page = screen.open(dumped(tmp_path, WRITES), "compile/0/0/graph")
+    dashed = page.evaluate("[...document.querySelectorAll('.ge.write')].map(e => e.dataset.writes)")
+    assert set(dashed) == {"setitem>add_", "add_>wrap"}
+    assert page.evaluate(MIDDLE, ["setitem", "add_"]) and page.evaluate(MIDDLE, ["add_", "wrap"])
+    assert "a write into a value" in page.locator(".legend").inner_text()
+    assert page.evaluate(CROSSED) == [] and page.evaluate(UNDER) == []

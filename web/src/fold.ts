@@ -24,6 +24,8 @@ export interface Edge {
   to: Box;
   /** The edges of the graph that it stands for: a node and one that reads it. */
   pairs: [string, string][];
+  /** A node that writes into a value and one that reads that value next. An edge of these alone is dashed. */
+  writes: [string, string][];
   /** What is drawn; empty where the edge is too long to be followed, and is named in the box instead. */
   path: string;
 }
@@ -276,6 +278,18 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
   if (inputs.length <= PARTS)
     for (const node of inputs)
       add("input", "", inputName(node), node.shape ? [node.shape] : [], [node]);
+  /** What operations write into, other than what was made among them. */
+  const written = (nodes: GraphNode[]): string[] => {
+    const own = new Set(nodes.map((node) => node.name));
+    const names = new Set(nodes.flatMap((node) => node.writes ?? []));
+    const found = [...names].filter((name) => !own.has(name)).map((name) => callOf(name));
+    if (!found.length) return [];
+    return ["writes " + (found.length > 2 ? found.length + " values" : found.join(", "))];
+  };
+  const callOf = (name: string): string => {
+    const node = graph.nodes.get(name);
+    return node && node.kind !== "op" ? inputName(node) : name;
+  };
   const held = (nodes: GraphNode[]): GraphNode[] => {
     const names = new Set(nodes.flatMap((node) => node.reads));
     return [...names].flatMap((name) => {
@@ -289,7 +303,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     const inside = held(part.nodes);
     const last = part.nodes[part.nodes.length - 1];
     if (part.nodes.length === 1) {
-      const lines = [last.name + (last.shape ? ": " + last.shape : "")];
+      const lines = [last.name + (last.shape ? ": " + last.shape : ""), ...written(part.nodes)];
       for (const node of inside)
         lines.push(shortName(node, last) + (node.shape ? " " + node.shape : ""));
       add("op", "", operator(last.target), lines, part.nodes);
@@ -299,6 +313,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
         : "";
       const lines = [part.nodes.length + " operations" + parameters];
       if (last.shape) lines.push("→ " + last.shape);
+      lines.push(...written(part.nodes));
       add("fold", keyOf(part), part.title, lines, part.nodes);
     }
   }
@@ -313,16 +328,19 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     );
   }
   const edges = new Map<string, Edge>();
+  const join = (name: string, to: Box, node: GraphNode, kind: "pairs" | "writes") => {
+    const from = boxOf.get(name);
+    if (!from || from === to) return;
+    const id = from.number + ">" + to.number;
+    const edge = edges.get(id) ?? { from, to, pairs: [], writes: [], path: "" };
+    edges.set(id, edge);
+    edge[kind].push([name, node.name]);
+  };
   for (const to of boxes)
-    for (const node of to.nodes)
-      for (const name of node.reads) {
-        const from = boxOf.get(name);
-        if (!from || from === to) continue;
-        const id = from.number + ">" + to.number;
-        const edge = edges.get(id);
-        if (edge) edge.pairs.push([name, node.name]);
-        else edges.set(id, { from, to, pairs: [[name, node.name]], path: "" });
-      }
+    for (const node of to.nodes) {
+      for (const name of node.reads) join(name, to, node, "pairs");
+      for (const name of node.behind ?? []) join(name, to, node, "writes");
+    }
   return {
     boxes,
     edges: [...edges.values()],

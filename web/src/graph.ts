@@ -23,6 +23,8 @@ export interface GraphData {
   places: [string, number, string, string][];
   outputs: (string | null)[];
   output_lines: number[];
+  /** A writer, the nodes whose values it writes into, and those that read them next. */
+  writes?: [number, number[], number[]][];
 }
 
 /** A graph with its nodes by name. */
@@ -48,6 +50,13 @@ export function expand(data: GraphData): Graph {
       order[order.length - 1] = result;
     }
     if (kind !== "inner") nodes.set(name, order[order.length - 1]);
+  }
+  for (const [writer, into, readers] of data.writes ?? []) {
+    order[writer].writes = into.map((number) => order[number].name);
+    for (const reader of readers) {
+      const node = order[reader];
+      node.behind = [...(node.behind ?? []), order[writer].name];
+    }
   }
   return { nodes, order, result };
 }

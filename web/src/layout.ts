@@ -95,6 +95,7 @@ function isMirrored(edges: Edge[], points: Map<Edge, Point[]>): boolean {
 
 /** Names an edge in the box that it would end in. */
 function mention(edge: Edge): void {
+  if (!edge.pairs.length) return; // the box that writes says into what
   const line = "← " + edge.from.title;
   if (edge.to.lines.includes(line)) return;
   edge.to.lines.push(line);

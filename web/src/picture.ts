@@ -24,6 +24,7 @@ function describeNode(node: GraphNode): string {
     (node.shape ? ": " + node.shape : "") +
     (node.target ? " = " + node.target : "") +
     (node.module ? " in " + node.module : "") +
+    (node.writes ? ", writes into " + node.writes.join(", ") : "") +
     place
   );
 }
@@ -38,13 +39,21 @@ function describe(box: Box): string {
 
 function drawEdge(edge: Edge): SVGElement | null {
   if (!edge.path) return null;
-  return draw("path", {
-    class: "ge",
-    d: edge.path,
-    "data-from": edge.from.number,
-    "data-to": edge.to.number,
-    "data-pairs": edge.pairs.map((pair) => pair.join(">")).join(" "),
-  });
+  const named = (pairs: [string, string][]) => pairs.map((pair) => pair.join(">")).join(" ");
+  const isWrite = !edge.pairs.length;
+  const title = edge.writes.map(([writer, reader]) => writer + " writes what " + reader + " reads");
+  return draw(
+    "path",
+    {
+      class: isWrite ? "ge write" : "ge",
+      d: edge.path,
+      "data-from": edge.from.number,
+      "data-to": edge.to.number,
+      "data-pairs": named(edge.pairs) || null,
+      "data-writes": named(edge.writes) || null,
+    },
+    isWrite ? draw("title", {}, title.slice(0, 6).join("\n")) : null,
+  );
 }
 
 function drawBox(box: Box): SVGElement {
@@ -141,6 +150,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
   for (const one of choices)
     select.append(make("option", { value: one.role, selected: one === text }, one.title));
   const note = make("span", { class: "dim" });
+  const legend = make("p", { class: "legend" });
   const frame = make("div", { class: "picture" });
   const detail = make("p", { class: "dim", role: "status" });
   const shown = new Window();
@@ -209,6 +219,15 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       : drawing.folded
         ? ", folded; a click on a fold opens it"
         : "";
+    const dashes = draw(
+      "svg",
+      { width: 26, height: 8, "aria-hidden": "true" },
+      draw("path", { class: "dashes", d: "M0 4H26" }),
+    );
+    const writes = drawing.edges.some((edge) => !edge.pairs.length);
+    const words = "a write into a value, to what reads that value next (the output: the caller)";
+    legend.replaceChildren(...(writes ? [make("span", {}, dashes, " " + words)] : []));
+    legend.hidden = !legend.children.length;
     note.textContent = ops + (ops === 1 ? " operation" : " operations") + hint;
   }
   function paint(opened?: Box): void {
@@ -271,6 +290,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
   }
   panel.append(
     make("div", { class: "filter" }, select, ...buttons, foldButton, note),
+    legend,
     frame,
     detail,
   );

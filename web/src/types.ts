@@ -81,6 +81,9 @@ export interface GraphNode {
   /** Path of the module that it is of. */
   module: string;
   reads: string[];
+  /** Nodes whose values it writes into, and writers before it of what it reads. */
+  writes?: string[];
+  behind?: string[];
   line: number;
   place: Place | null;
   /** Nodes of the captured graph that it came from. */

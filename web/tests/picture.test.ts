@@ -201,6 +201,33 @@ test("the operands of an operation stand in their order", () => {
   expect(Math.min(...boxes.map((box) => box.x))).toBeGreaterThanOrEqual(0);
 });
 
+test("what reads a value that was written into is drawn below the write, joined to it", () => {
+  const graph = expand({
+    nodes: [
+      ["perm", "input", 0, 0, 0, -1, [], 0, -1],
+      ["inv_perm", "op", 1, 0, 0, -1, [0], 1, -1],
+      ["setitem", "op", 2, 0, 0, -1, [1, 0], 2, -1],
+      ["add", "op", 3, 0, 0, -1, [1], 3, -1],
+      ["output", "output", 0, 0, 0, -1, [3], 4, -1],
+    ],
+    targets: ["", "torch.empty_like", "operator.setitem", "operator.add"],
+    shapes: [""],
+    modules: [""],
+    places: [],
+    outputs: ["add"],
+    output_lines: [4],
+    writes: [[2, [1], [3]]],
+  });
+  const { boxes, edges } = arrange(graph, new Set(), true);
+  layout(boxes, edges);
+  const box = (title: string) => boxes.find((one) => one.title === title) as Box;
+  expect(box("setitem").lines).toContain("writes inv_perm");
+  expect(box("add").y).toBeGreaterThan(box("setitem").y + box("setitem").height);
+  const write = edges.find((edge) => edge.from === box("setitem"));
+  expect(write).toMatchObject({ to: box("add"), pairs: [], writes: [["setitem", "add"]] });
+  expect(write?.path).toBeTruthy();
+});
+
 test("an input is called as in the program", () => {
   const names = {
     L_images_: "images",

@@ -6,15 +6,28 @@ alone: it is read here, once, so that the page only draws.
 """
 
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from depyf.trace.graph_rows import HELD, INPUT, OPERATION, OUTPUT, PARAMETER, Table
+from depyf.trace.graph_rows import (
+    HELD,
+    IN_PLACE,
+    INPUT,
+    OPERATION,
+    OUTPUT,
+    PARAMETER,
+    Table,
+    Writes,
+)
 
-#: a node of a graph inside the graph, such as the body of a condition: has a line, is not drawn
+#: a node of a graph inside the graph, such as the body of a condition: has a line, and is drawn in
+#: a picture of its own
 INNER = "inner"
 _KINDS = frozenset((INPUT, PARAMETER, OPERATION, OUTPUT, INNER))
 
 _PLACE = re.compile(r"^\s*# File: (.+?):(\d+)(?: in ([^,]+))?, code: (.*)$")
+_CLASS = re.compile(r"^( *)class (\w+)\(")
+# the value that an item is set of stands for the node: `x[0] = y;  setitem = x`
+_ITEM = re.compile(r"^\s+(\w+)\[(.*)\] = (.*?);  (\w+) = \1\b")
 _NODE = re.compile(r'^\s+(\w+)(?:: "([^"]*)")? = (.*)$')
 _ARGUMENT = re.compile(r'(\w+): "([^"]*)"')
 _SIGNATURE_ENDS = re.compile(r"\)(?:\s*->.*)?:\s*$")
@@ -23,6 +36,9 @@ _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _READ = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
 _CALL = re.compile(r"^([\w.]+)\(")
 _SHAPE = re.compile(r"^(\w+\[[^\]]*\])")
+_OUT = re.compile(r"\bout = (\w+)")
+#: how deep graphs stand in graphs
+_DEEPEST = 16
 _MODULE = re.compile(r"^[lL]_\w+?_(?:dict_)?modules_(.+?)_(?:parameters|buffers)_")
 
 
@@ -41,6 +57,7 @@ class _Node:
         "reads",
         "line",
         "place_line",
+        "written",
     )
 
     def __init__(self, name: str, kind: str, line: int) -> None:
@@ -49,6 +66,7 @@ class _Node:
         self.place: Optional[_Place] = None
         self.place_line = -1
         self.reads: List[str] = []
+        self.written: List[str] = []
 
 
 class _Reader:
@@ -63,8 +81,8 @@ class _Reader:
         self._signature = self._returning = self._inner = False
         self._forwards = 0
 
-    def read(self, lines: Sequence[str]) -> None:
-        for number, line in enumerate(lines):
+    def read(self, lines: Iterable[Tuple[int, str]]) -> None:
+        for number, line in lines:
             begin = line.lstrip()
             if begin.startswith("def forward("):
                 self._forwards += 1
@@ -115,6 +133,10 @@ class _Reader:
                 self.outputs.append(None)
 
     def _assignment(self, line: str, number: int) -> None:
+        item = _ITEM.match(line)
+        if item:
+            owner, index, value, name = item.groups()
+            line = "    %s = operator.setitem(%s, %s, %s);" % (name, owner, index, value)
         found = _NODE.match(line)
         if not found:
             return
@@ -141,9 +163,46 @@ class _Reader:
         first = node.target.partition(".")[0]
         if call and first in self.nodes:
             node.target = node.target[len(first) :]  # a method of a value: `.sum`
+        node.written = self._written(node, plain)
         if not call and body.startswith("self."):
             node.kind = INNER if self._inner else PARAMETER
         self._put(node)
+
+    def _written(self, node: _Node, body: str) -> List[str]:
+        """The nodes that an operation writes into, by its name and its keywords."""
+        out = _OUT.search(body)
+        found = [self.nodes[out.group(1)].name] if out and out.group(1) in self.nodes else []
+        parts = node.target.split(".")
+        in_place = any(IN_PLACE.fullmatch(part) for part in parts) or "inplace = True" in body
+        if in_place or node.target == "operator.setitem":
+            found += node.reads[:1]
+        return found
+
+
+class _Section:
+    """The lines of a graph, and the graphs inside of it by name."""
+
+    def __init__(self, indent: int) -> None:
+        self.indent = indent
+        self.lines: List[Tuple[int, str]] = []
+        self.inner: Dict[str, "_Section"] = {}
+
+
+def _sections(lines: List[str]) -> _Section:
+    """The whole text; what is inside of its first graph is `inner`."""
+    whole = _Section(-1)
+    open_ = [whole]
+    for number, line in enumerate(lines):
+        found = _CLASS.match(line)
+        if found:
+            indent = len(found.group(1))
+            while open_[-1].indent >= indent:
+                open_.pop()
+            section = _Section(indent)
+            open_[-1].inner[found.group(2)] = section
+            open_.append(section)
+        open_[-1].lines.append((number, line))
+    return next(iter(whole.inner.values()), whole)
 
 
 def _modules_by_parameters(order: Sequence[_Node]) -> None:
@@ -198,11 +257,18 @@ def graph(text: str, structure: Any = None) -> Dict[str, Any]:
         `nodes`: rows of name, kind, numbers in `targets`, `shapes`, `modules` and `places` (-1:
         none), the numbers of the nodes that it reads, its line in the text and that of the comment
         that names its place (-1: none); these tables; `outputs`, the names that are returned (None
-        for None), and `output_lines`.
+        for None), and `output_lines`; `writes` as in a structure; `inner`, the graphs inside of
+        this one, by name.
     """
+    lines = text.split("\n")
     reader = _Reader()
-    reader.read(text.split("\n"))
+    reader.read(enumerate(lines))
+    return _drawn(reader, structure, _sections(lines), 0)
+
+
+def _drawn(reader: _Reader, structure: Any, section: Optional[_Section], depth: int) -> Any:
     order = _merged(_checked(structure), reader) if structure else None
+    told = structure if order is not None else {}
     if order is None:
         order = reader.order
         _modules_by_parameters(order)
@@ -231,6 +297,9 @@ def graph(text: str, structure: Any = None) -> Dict[str, Any]:
             ]
         )
     known = reader.nodes
+    writes = told.get("writes")
+    if writes is None:  # a text, or a dump of an older depyf
+        writes = _writes_by_names(order, numbers)
     return {
         "nodes": rows,
         "targets": targets.rows,
@@ -239,7 +308,56 @@ def graph(text: str, structure: Any = None) -> Dict[str, Any]:
         "places": [list(row) for row in places.rows],
         "outputs": [name and known[name].name for name in reader.outputs],
         "output_lines": reader.output_lines,
+        "writes": _checked_writes(writes, len(rows)),
+        "inner": _inner(told.get("inner"), section, depth),
     }
+
+
+def _inner(structures: Any, section: Optional[_Section], depth: int) -> Dict[str, Any]:
+    """The graphs inside of a graph, by the names by which its operations are given them."""
+    if depth == _DEEPEST:
+        return {}
+    structures = structures if isinstance(structures, dict) else {}
+    sections = section.inner if section else {}
+    found = {}
+    for name in {**structures, **sections}:
+        own = sections.get(name)
+        reader = _Reader()
+        reader.read(own.lines if own else ())
+        graph = _drawn(reader, structures.get(name), own, depth + 1)
+        if graph["nodes"]:
+            found[name] = graph
+    return found
+
+
+def _writes_by_names(order: List[_Node], numbers: Dict[str, int]) -> List[List[Any]]:
+    writes = Writes()
+    for node in order:
+        if node.kind != INNER:
+            reads = [numbers[name] for name in node.reads if name in numbers]
+            written = [numbers[name] for name in node.written if name in numbers]
+            writes.add(numbers[node.name], node.kind, reads, written)
+    return writes.rows()
+
+
+def _checked_writes(rows: Any, count: int) -> List[List[Any]]:
+    """Those rows of `writes` that are numbers of nodes."""
+
+    def are_numbers(values: Any) -> bool:
+        return isinstance(values, list) and all(
+            isinstance(one, int) and 0 <= one < count for one in values
+        )
+
+    return [
+        row
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, list)
+        and len(row) == 3
+        and are_numbers(row[:1])
+        and are_numbers(row[1])
+        and are_numbers(row[2])
+        and all(one > row[0] for one in row[2])
+    ]
 
 
 def _merged(told: Optional[List[_Node]], reader: _Reader) -> Optional[List[_Node]]:
@@ -262,6 +380,7 @@ def _merged(told: Optional[List[_Node]], reader: _Reader) -> Optional[List[_Node
                 node.line = reader.output_lines[0]
         else:
             node.line, node.place_line = seen.line, seen.place_line
+            node.written = seen.written
             node.shape = seen.shape or node.shape
             node.place = seen.place or node.place
         if node.place and not node.place[3]:

@@ -8,9 +8,9 @@ nodes. Only the public interface of torch.fx is used, and nothing of the graph i
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from depyf.trace.graph_rows import HELD, INPUT, OPERATION, OUTPUT, PARAMETER, Table
+from depyf.torch.graph_writes import DEEPEST, KINDS, graph_writes, inner_graphs
+from depyf.trace.graph_rows import HELD, INPUT, OPERATION, PARAMETER, Table
 
-_KINDS = {"placeholder": INPUT, "get_attr": PARAMETER, "output": OUTPUT}
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
 _ITEM = re.compile(r"""\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]""")
 _DTYPES = {
@@ -39,16 +39,22 @@ def captured_inputs(artifacts: Iterable[Any]) -> List[Tuple[str, str]]:
     return []
 
 
-def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict[str, Any]:
+def structure(
+    graph_module: Any, inputs: Sequence[Tuple[str, str]] = (), depth: int = 0
+) -> Dict[str, Any]:
     """What the graph of a `torch.fx.GraphModule` consists of.
 
     Args:
         graph_module: None gives an empty structure.
         inputs: `captured_inputs` of the graph that it was made of: its inputs get their names and
             kinds.
+        depth: how many graphs it is inside of.
     Returns:
         `nodes`: rows of name, kind, numbers in `targets`, `shapes`, `modules` and `places`, and a
-        list of the numbers of the nodes that it reads, in the order of its arguments; these tables.
+        list of the numbers of the nodes that it reads, in the order of its arguments; these
+        tables; `writes`, rows of a node that writes into values, the nodes that these are of, and
+        those that read them next. Where there are any, `inner`: the structures of the graphs that
+        its operations are given, by their names.
     """
     if graph_module is None:
         return {}
@@ -73,13 +79,22 @@ def structure(graph_module: Any, inputs: Sequence[Tuple[str, str]] = ()) -> Dict
                 [numbers[one.name] for one in node.all_input_nodes if one.name in numbers],
             ]
         )
-    return {
+    found: Dict[str, Any] = {
         "nodes": rows,
         "targets": targets.rows,
         "shapes": shapes.rows,
         "modules": modules.rows,
         "places": [list(row) for row in places.rows],
+        "writes": graph_writes(graph_module),
     }
+    inner: Dict[str, Any] = {}
+    for node in graph_module.graph.nodes if depth < DEEPEST else ():
+        for name, module in inner_graphs(node, graph_module):
+            if name not in inner:
+                inner[name] = structure(module, depth=depth + 1)
+    if inner:
+        found["inner"] = inner
+    return found
 
 
 def operation(node: Any) -> Tuple[str, List[str]]:
@@ -91,7 +106,7 @@ def operation(node: Any) -> Tuple[str, List[str]]:
 def _kind(node: Any) -> str:
     if node.op == "placeholder" and HELD.search(str(node.target)):
         return PARAMETER
-    return _KINDS.get(node.op, OPERATION)
+    return KINDS.get(node.op, OPERATION)
 
 
 def _target(node: Any) -> str:
