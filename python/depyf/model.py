@@ -268,6 +268,7 @@ class Entry:
     name: str = ""  # __transformed_code_K_for_<function>
     qualname: str = ""  # of what it was compiled for, where that is not the function's: one wrapper
     # of a decorator, compiled for several functions
+    through: str = ""  # of a compile without a function: the wrapper's own name
     source: str = ""  # decompiled transformed code
     verdict: str = "refused"
     detail: str = ""
@@ -406,6 +407,7 @@ class Entry:
             "index": self.index,
             "name": self.name,
             "qualname": self.qualname,
+            "through": self.through,
             "graph_name": self.graph_name,
             "global_name": self.global_name,
             "path": self.path,
@@ -488,21 +490,23 @@ class Function:
     @property
     def title(self) -> str:
         """Its name for people: qualified, and with the wrapper that it runs in."""
-        name = self.name if self.is_resume or not self.qualname else self.qualname
+        name = self.qualname or self.name
         others = {one.qualname: None for one in self.entries if one.qualname}
-        if others and not self.is_resume:
+        if others:
             second = next(iter(others)) if len(others) == 1 else "%d others" % len(others)
             name = "%s and %s" % (name, second)
+        return self._titled(name)
+
+    def _titled(self, name: str) -> str:
+        if self.is_resume and self.qualname:
+            name = resumed_after(name, self.firstlineno)
         return name + (", through " + self.through if self.through else "")
 
     def title_of(self, entry: Entry) -> str:
         """What the code of an entry does, where the name of its file does not say it all; or ""."""
         if not self.through:
             return ""
-        name = self.name if self.is_resume else entry.qualname or self.qualname
-        if self.is_resume:
-            name = resumed_after(self.qualname or self.name, self.firstlineno)
-        return "%s, through %s" % (name, self.through)
+        return self._titled(entry.qualname or self.qualname or self.name)
 
     def stem(self, qualname: str = "") -> str:
         """Its part of the names of files, which tells two methods of one name apart.
@@ -510,12 +514,11 @@ class Function:
         Args:
             qualname: that of the entry, see `Entry`.
         """
-        if not self.is_resume or not self.qualname:
-            return (qualname or self.qualname or self.name).replace(".", "_")
-        plain = self.qualname.rpartition(".")[2]
-        return self.name.replace(
-            "_in_" + (self.through or plain), "_in_" + self.qualname, 1
-        ).replace(".", "_")
+        whole = qualname or self.qualname
+        if not self.is_resume or not whole:
+            return (whole or self.name).replace(".", "_")
+        plain = self.through or whole.rpartition(".")[2]
+        return self.name.replace("_in_" + plain, "_in_" + whole, 1).replace(".", "_")
 
     @property
     def code(self) -> Optional[types.CodeType]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.utils.checkpoint
 
 import depyf
 
@@ -327,6 +328,24 @@ def test_outputs_are_called_as_in_the_graph_also_where_no_graph_module_runs(tmp_
     (path,) = tmp_path.glob("__transformed_code_0_for_*Norm_forward.py")
     assert "output_0" not in path.read_text()
     assert re.search(r"\bsoftmax\w* = graph_out\[0\]|'part', graph_out\[0\]", path.read_text())
+
+
+def recomputed(x, w):
+    def block(y):
+        return torch.relu(y @ w) @ w
+
+    return torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False).sum()
+
+
+def test_an_output_is_never_called_as_one_of_a_graph_inside_of_the_graph():
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        compiled = torch.compile(recomputed, backend="aot_eager")
+        compiled(torch.ones(2, 4, requires_grad=True), torch.ones(4, 4))
+    (entry,) = run.function("recomputed").entries
+    inner = re.findall(r"(?m)^ {12}return \((\w+),\)", entry.graphs["Captured_Graph"])
+    assert inner and not re.search(r"\b%s\b" % inner[0], entry.source)
+    assert "    return sum_1\n" in entry.source or "    return graph_out[0]\n" in entry.source
 
 
 class Counted:

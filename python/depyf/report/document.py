@@ -136,6 +136,7 @@ _ENTRY = {
     "compile_id": "?",
     "name": "",
     "qualname": "",
+    "through": "",
     "graph_name": "",
     "path": "",
     "source": "",

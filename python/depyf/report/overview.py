@@ -519,7 +519,7 @@ class Node:
     @property
     def through(self) -> str:
         """The wrapper of a decorator whose code this is; "" for none."""
-        return str((self.function or {}).get("through") or "")
+        return str((self.function or self.entry).get("through") or "")
 
     @property
     def caller(self) -> Tuple[str, int, str]:
@@ -1041,14 +1041,17 @@ class _Callers:
     def of(self, node: Node) -> List[Node]:
         """The nodes that led to a compile, innermost first."""
         found = []
-        for frame in reversed(node.stack[:-1]):
+        for at, frame in reversed(list(enumerate(node.stack[:-1]))):
             match = _FILE.match(frame)
-            known = (
-                [self._by_path[match.group(1)]] if match and match.group(1) in self._by_path else []
-            )
-            if not known:
+            if match and match.group(1) in self._by_path:
+                known = [self._by_path[match.group(1)]]
+            else:
                 match = _FRAME.match(frame)
                 known = self._own_code.get((match.group(1), match.group(2)), []) if match else []
+                # one wrapper's code runs for all functions that it is around: for which one here,
+                # only the frames that led to it tell
+                led = node.stack[:at]
+                known = [one for one in known if not one.through or one.stack[:-1] == led]
             before = [one for one in known if one is not node and one.began <= node.began]
             found += before[:1]
         return found

@@ -33,7 +33,6 @@ from depyf.model import (
     GraphBreak,
     Problem,
     Run,
-    resumed_after,
     sorted_artifacts,
 )
 from depyf.report import document, page, words
@@ -818,10 +817,7 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
         "",
     ]
     for function in run.functions:
-        title = function.title
-        if function.is_resume and function.qualname:
-            title = resumed_after(function.qualname, function.firstlineno)
-        lines.append("## %s" % _code(title))
+        lines.append("## %s" % _code(function.title))
         lines.append("")
         where = "%s:%d" % (function.filename, function.firstlineno)
         if function.is_resume:

@@ -19,7 +19,7 @@ from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier
 from depyf.interrupts import pass_on
-from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run, resumed_after
+from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
 from depyf.torch import compat, guards
@@ -796,7 +796,7 @@ def _section(
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = "# ---- %s " % _comment(_told(function))
+    title = "# ---- %s " % _comment(function.title)
     title += "-" * max(4, _WIDTH - len(title)) + "\n"
     where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
     if called_as:
@@ -811,12 +811,6 @@ def _first_rows(function: Function) -> List[str]:
     said = '"""What torch.compile made of %s' % _docstring(function.title)
     where = "(%s:%d), as Python." % (_docstring(function.filename), function.firstlineno)
     return [said + " " + where] if len(said) + len(where) < _WIDTH else [said, where]
-
-
-def _told(function: Function) -> str:
-    if function.is_resume and function.qualname:
-        return resumed_after(function.qualname, function.firstlineno)
-    return function.title
 
 
 def _purpose(function: Function, count: int) -> str:

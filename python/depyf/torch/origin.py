@@ -32,14 +32,23 @@ def origin_of(
     held, scope = held or {}, scope or {}
     found = _attribute_with(code, held)
     if found is None:
-        function = _with_code(scope.get(code.co_name), code)
-        found = _named(function) if function is not None else _wrapped_by(code, held)
+        function, _ = _with_code(scope.get(code.co_name), code, held)
+        found = _named(function) if function is not None else None
+    if found is None and is_wrapper(code):
+        found = wrapped_by(code, held)
     if found is not None:
         name, module = found
         through = code.co_name if name.rpartition(".")[2] != code.co_name else ""
         return Origin(name, module, through)
-    name = _without_locals(getattr(code, "co_qualname", code.co_name))
+    name = getattr(code, "co_qualname", code.co_name)
+    # of a wrapper, the decorator's name is all that a reader knows
+    name = name if is_wrapper(code) else _without_locals(name)
     return Origin(name, str(scope.get("__name__") or ""), "")
+
+
+def is_wrapper(code: types.CodeType) -> bool:
+    """Whether it may be that of a decorator's wrapper, which takes any arguments."""
+    return bool(code.co_freevars and code.co_flags & _VARARGS and code.co_flags & _VARKEYWORDS)
 
 
 #: descriptors of classes that are written in C, which hold no function of Python
@@ -77,10 +86,31 @@ def _functions_in(value: Any) -> List[types.FunctionType]:
     return found
 
 
-def _with_code(value: Any, code: types.CodeType) -> Optional[types.FunctionType]:
-    """The outermost function of `value`, if one of its layers runs `code`."""
+_Layers = Tuple[Optional[types.FunctionType], Optional[types.FunctionType]]
+
+
+def _with_code(value: Any, code: types.CodeType, held: Dict[str, Any]) -> _Layers:
+    """The outermost function of `value` and its layer to which a frame of `code` belongs, if one
+    of its layers does.
+    """
     layers = _functions_in(value)
-    return layers[0] if any(layer.__code__ is code for layer in layers) else None
+    for layer in layers:
+        if layer.__code__ is code and _shares_variables(layer, held):
+            return layers[0], layer
+    return None, None
+
+
+def _shares_variables(function: types.FunctionType, held: Dict[str, Any]) -> bool:
+    """Whether the free variables of a function are those of a frame of its code: all functions that
+    one decorator wraps have one code.
+    """
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            if name in held and cell.cell_contents is not held[name]:
+                return False
+        except ValueError:  # it has no value, and that of the frame has one
+            return False
+    return True
 
 
 def _named(function: types.FunctionType) -> Tuple[str, str]:
@@ -88,24 +118,30 @@ def _named(function: types.FunctionType) -> Tuple[str, str]:
 
 
 def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
-    """Name and module of the method of the first argument's class that runs `code`."""
+    """Name and module of the method of the first argument's class whose frame it is; None where
+    several may be.
+    """
     if not code.co_argcount or code.co_varnames[0] not in held:
         return None
     first = held[code.co_varnames[0]]
     owner = first if issubclass(type(first), type) else type(first)
+    known: Optional[types.FunctionType] = None
+    told: Optional[Tuple[str, str]] = None
     for kind in type.__dict__["__mro__"].__get__(owner):
         for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
             if type(value) in _NATIVE:  # most of what a tensor's class has
                 continue
-            found = _with_code(value, code)
-            if found is None:
+            found, layer = _with_code(value, code, held)
+            if found is None or layer is known:
                 continue
+            if told is not None:
+                return None
             name, module = _named(found)
             if "." not in name and key != name and isinstance(key, str):
                 # a decorator's wrapper, whose name says nothing of the method
                 name, module = "%s.%s" % (_class_name(kind), key), _module_of(kind)
-            return name, module
-    return None
+            known, told = layer, (name, module)
+    return told
 
 
 def _class_name(kind: type) -> str:
@@ -151,10 +187,10 @@ def _dictionary(value: Any) -> Dict[str, Any]:
     return found if type(found) is dict else {}
 
 
-def _wrapped_by(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
-    """The only callable among the free variables of a wrapper, which takes any arguments."""
-    if not (code.co_flags & _VARARGS and code.co_flags & _VARKEYWORDS):
-        return None
+def wrapped_by(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
+    """The only callable among the free variables of a wrapper, or of the rest of one behind a graph
+    break.
+    """
     found = [_callable_named(held[name]) for name in code.co_freevars if name in held]
     names = [one for one in found if one is not None]
     return names[0] if len(names) == 1 else None

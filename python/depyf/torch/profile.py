@@ -470,8 +470,9 @@ def _sorted_entries(sums: _Sums, run: Any) -> List[EntryTime]:
             found = sums.entries.get(entry.compile_id)
             if found is None:
                 continue
-            title = resume_title(function.name, function.qualname, function.firstlineno)
-            found.name = title or entry.qualname or function.qualname or function.name
+            whole = entry.qualname or function.qualname
+            title = resume_title(function.name, whole, function.firstlineno)
+            found.name = title or whole or function.name
             found.place = "%s:%d" % (short_path(function.filename), function.firstlineno)
             latency = entry.metrics.get("guard_latency_us")
             found.guard_seconds = latency / 1e6 if isinstance(latency, (int, float)) else None

@@ -7,7 +7,7 @@ import sys
 import time
 import types
 from traceback import format_exception
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 import depyf.legend
 import depyf.recompile
@@ -30,7 +30,7 @@ from depyf.torch.codes import (
     source_of,
 )
 from depyf.torch.graph_structure import captured_inputs, operation, structure
-from depyf.torch.origin import Origin, origin_of
+from depyf.torch.origin import Origin, is_wrapper, origin_of, wrapped_by
 from depyf.trace.breaks import parse_break
 from depyf.trace.guard_text import (
     ModuleFiles,
@@ -62,6 +62,22 @@ def _size(count: int) -> str:
     return "%d MiB" % (count >> 20) if count >= 1 << 20 else "%d bytes" % count
 
 
+class _Owner(NamedTuple):
+    """One function for which a code object was compiled: a wrapper's is compiled for several."""
+
+    firstlineno: int
+    variables: Dict[str, LiveObject]  # the free ones, which tell the functions apart
+    origin: Origin
+
+    def fits(self, held: Dict[str, Any]) -> bool:
+        """Whether a frame with these variables may belong to it."""
+        for name, known in self.variables.items():
+            value = known.get()
+            if value is not None and name in held and value is not held[name]:
+                return False
+        return True
+
+
 class Session(Records):
     """One open block: collects events into its `run` and, when it has a folder, writes the dump."""
 
@@ -72,8 +88,8 @@ class Session(Records):
         self.caches = caches
         self.process = os.getpid()
         self._functions: Dict[int, Function] = {}
-        # name and file -> functions that are no resume functions
-        self._whole: Dict[Tuple[str, str], List[Function]] = {}
+        # name and file -> the functions for which code of this name was compiled
+        self._owners: Dict[Tuple[str, str], List[_Owner]] = {}
         # id of a function's code -> the code, and its latest compile, where that made no code
         self._without_code: Dict[int, Tuple[LiveObject, Entry]] = {}
         # id of a resume function's code -> the code, the first global that holds it, and how
@@ -220,11 +236,42 @@ class Session(Records):
 
     def _origin(self, code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Optional[Origin]:
         try:
-            return origin_of(code, compat.frame_locals(), scope)
+            held = compat.frame_locals() or {}
+            if RESUME_CODE.match(code.co_name):
+                return self._origin_of_rest(code, held)
+            found = origin_of(code, held, scope)
+            variables = {name: LiveObject(held[name]) for name in code.co_freevars if name in held}
+            owner = _Owner(code.co_firstlineno, variables, found)
+            known = self._owners.setdefault((code.co_name, code.co_filename), [])
+            if not any(
+                (one[0], one[2]) == (owner[0], owner[2]) and one.fits(held) for one in known
+            ):
+                known.append(owner)
+            return found
         except Exception as error:  # names are for reading only
             pass_on()
             self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
             return None
+
+    def _origin_of_rest(self, code: types.CodeType, held: Dict[str, Any]) -> Optional[Origin]:
+        """Which function a resume function continues, as far as compiles before it told."""
+        owners = self._owners_of(code)
+        fitting = list(dict.fromkeys(one.origin for one in owners if one.fits(held)))
+        if len(fitting) == 1:
+            return fitting[0]
+        through = next((one.origin.through for one in owners if one.origin.through), "")
+        named = wrapped_by(code, held) if through else None
+        if named is not None:
+            return Origin(named[0], named[1], through)
+        return Origin(through, owners[0].origin.module, "") if through else None
+
+    def _owners_of(self, code: types.CodeType) -> List[_Owner]:
+        """The functions for which that was compiled which a resume function continues."""
+        known = self._owners.get((resumed(code.co_name)[0], code.co_filename), [])
+        # Its first line is that of the break: the last function of the name that begins before.
+        before = [one for one in known if one.firstlineno <= code.co_firstlineno]
+        last = max((one.firstlineno for one in before), default=0)
+        return [one for one in before if one.firstlineno == last]
 
     def _name_unfinished(self, entry: Entry) -> None:
         """Names the function of a compile that made no code, so no bytecode hook was called."""
@@ -234,8 +281,8 @@ class Session(Records):
         self._without_code[id(code)] = (LiveObject(code), entry)
         if RESUME_CODE.match(code.co_name):
             whole, line = resumed(code.co_name)
-            outer = self._whole_of(code)
-            name = (outer.qualname if outer else "") or whole
+            rest = self._origin(code, None)
+            name, entry.through = (rest.qualname, rest.through) if rest else (whole, "")
             entry.qualname = resumed_after(name, line or code.co_firstlineno)
             known = self._resume_names.get(id(code))
             if known is not None and known[0].get() is code:
@@ -243,16 +290,19 @@ class Session(Records):
             return
         found = self._origin(code, compat.frame_globals())
         if found is not None:
-            entry.qualname = found.qualname
+            entry.qualname, entry.through = found.qualname, found.through
 
     def _entry_qualname(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
     ) -> str:
         """The function for which a wrapper was compiled this time, if it is another than before."""
-        if function.is_resume or not function.through:
+        if not function.through and not is_wrapper(code):
             return ""
         found = self._origin(code, scope)
-        return found.qualname if found is not None and found.qualname != function.qualname else ""
+        if found is None:
+            return ""
+        function.through = function.through or found.through
+        return found.qualname if found.qualname != function.qualname else ""
 
     def _name_function(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
@@ -263,7 +313,7 @@ class Session(Records):
                 function.qualname, function.module, function.through = found
             return
         # It continues a function that was compiled before, or that broke at once.
-        here = self._whole_of(code)
+        here = self._origin(code, scope)
         outer = here.qualname if here is not None else ""
         if here is None:  # the part in front of the break had nothing to compile
             prefix = getattr(code, "co_qualname", "").rpartition("<locals>.")[2]
@@ -273,13 +323,6 @@ class Session(Records):
             function.qualname = outer
         if here is not None:
             function.module, function.through = here.module, here.through
-
-    def _whole_of(self, code: types.CodeType) -> Optional[Function]:
-        """The function, compiled before, that a resume function continues."""
-        whole = self._whole.get((resumed(code.co_name)[0], code.co_filename), [])
-        # Its first line is that of the break: the last function of the name that begins before.
-        before = [known for known in whole if known.firstlineno <= code.co_firstlineno]
-        return max(before, key=lambda known: known.firstlineno, default=None)
 
     def _function(self, code: types.CodeType, scope: Optional[Dict[str, Any]] = None) -> Function:
         function = self._functions.get(id(code))
@@ -300,8 +343,6 @@ class Session(Records):
         function.index = self._number("full", safe_name(function.stem()))
         self._functions[id(code)] = function
         self.run.functions.append(function)
-        if not function.is_resume:
-            self._whole.setdefault((function.name, function.filename), []).append(function)
         return function
 
     def _number(self, kind: str, name: str) -> int:
@@ -469,20 +510,26 @@ class Session(Records):
             texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
-    @staticmethod
-    def _rest_of(entry: Entry, function: Function, code: types.CodeType) -> Tuple[str, str, bool]:
+    def _rest_of(
+        self, entry: Entry, function: Function, code: types.CodeType
+    ) -> Tuple[str, str, bool]:
         """The title of a resume function, the names of its files, and whether its first line is
         known.
         """
         parent, line = resumed(code.co_name)
-        whole = entry.qualname or function.qualname or parent
-        whole = whole if whole.rpartition(".")[2] == parent else parent
-        part = Function(code.co_name, whole, through=function.through, is_resume=True)
-        told = resumed_after(whole, line or code.co_firstlineno)
+        own = resumed(function.name)[0] or function.name
+        if own == parent and function.filename == code.co_filename:
+            whole, through = entry.qualname or function.qualname or parent, function.through
+        else:  # of a function that this one calls, and whose frame torch has traced into it
+            owners = {(one.origin.qualname, one.origin.through) for one in self._owners_of(code)}
+            whole, through = owners.pop() if len(owners) == 1 else (parent, "")
+        part = Function(code.co_name, whole, through=through, is_resume=True)
+        part.firstlineno = line or code.co_firstlineno
+        title = part.title
         at = goes_on_at(code)
         if at:
-            told += ", from line %d on" % at
-        return told, "__transformed_code_*_for_%s.py" % safe_name(part.stem(whole)), bool(at)
+            title += ", from line %d on" % at
+        return title, "__transformed_code_*_for_%s.py" % safe_name(part.stem()), bool(at)
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
@@ -738,14 +785,17 @@ class Session(Records):
 
 #: how Dynamo names an input of a graph, which may be an output, too
 _INPUT = re.compile(r"^[lL]_(\w+?)_$")
-_RETURNS = re.compile(r"^ *return \(([\w, ]*)\)\s*$", re.MULTILINE)
+_RETURNS = re.compile(r"^( *)return (.+?);?$", re.MULTILINE)
 
 
 def _outputs_of(entry: Entry) -> Tuple[str, ...]:
     """The names of the captured graph's outputs, from its text, which exists before the code."""
     texts = [one._text or "" for one in entry.artifacts if one.stage == "Captured_Graph"]
     found = _RETURNS.findall(texts[-1]) if texts else []
-    names = [one.strip() for one in found[-1].split(",") if one.strip()] if found else []
+    # the graphs inside of it, such as a branch of torch.cond, are classes inside of its class
+    outermost = min(found, key=lambda one: len(one[0]), default=("", ""))
+    told = re.match(r"\(([\w, ]*)\)\s*$", outermost[1])
+    names = [one.strip() for one in told.group(1).split(",") if one.strip()] if told else []
     return tuple(_INPUT.sub(r"\1", one) for one in names)
 
 

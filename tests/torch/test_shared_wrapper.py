@@ -1,0 +1,147 @@
+"""A decorator's wrapper: one code object that torch compiles for each function that it is around."""
+
+import functools
+import sys
+
+import pytest
+
+import depyf
+from depyf.report import document
+from depyf.report.overview import nodes_of
+
+torch = pytest.importorskip("torch")
+
+
+def announced(func):
+    @functools.wraps(func)
+    def wrapper(self, *args, **kwargs):
+        out = func(self, *args, **kwargs)
+        print("after", func.__name__)
+        return out
+
+    return wrapper
+
+
+class Pair(torch.nn.Module):
+    @announced
+    def second(self, x):
+        return x * 2
+
+    @announced
+    def forward(self, x):
+        y = self.second(x)
+        return y + 1
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dump")
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)), depyf.capture() as run:
+        torch.compile(Pair(), backend="eager")(torch.ones(3))
+    return folder, run
+
+
+def wrappers(run):
+    return [one for one in run.functions if one.name == "wrapper" and not one.is_resume]
+
+
+def test_the_code_of_a_wrapper_has_the_name_of_what_it_was_called_for(dumped):
+    folder, run = dumped
+    (wrapper,) = wrappers(run)
+    for entry in wrapper.entries:
+        title = wrapper.title_of(entry)
+        # forward was called first; what it calls has a graph of its own
+        name = "Pair.second" if entry.graph_name else "Pair.forward"
+        assert title == name + ", through wrapper"
+        assert entry.name.endswith("_for_" + name.replace(".", "_"))
+        assert (folder / (entry.name + ".py")).read_text().startswith("# %s\n" % title)
+    assert wrapper.title == "Pair.forward and Pair.second, through wrapper"
+    assert "## `%s`" % wrapper.title in (folder / "README.md").read_text()
+    assert wrapper.title in (folder / "full_code_for_Pair_forward_0.py").read_text()
+
+
+def test_so_has_the_rest_of_it_after_a_break(dumped):
+    folder, run = dumped
+    (rest,) = [one for one in run.functions if "_in_wrapper_at" in one.name]
+    title = "Pair.forward, resumed after line %d, through wrapper" % rest.firstlineno
+    assert [rest.title_of(one) for one in rest.entries] == [title]
+    assert rest.title == title and "## `%s`" % title in (folder / "README.md").read_text()
+    text = (folder / (rest.entries[0].name + ".py")).read_text()
+    assert text.startswith("# %s\n" % title)
+    assert "# This is %s" % title in text.replace("\n# ", " ").replace(" This is", "\n# This is")
+    texts = [path.read_text() for path in folder.glob("*transformed_code*")]
+    assert not any("is wrapper, resumed" in text for text in texts)
+
+
+class Halves(torch.nn.Module):
+    """Both methods reach a function by way of a wrapper that torch gave up."""
+
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = Half(), OtherHalf()
+
+    def forward(self, x):
+        x = self.left(x)
+        torch._dynamo.graph_break()
+        return self.right(x)
+
+
+def guarded(func):
+    @functools.wraps(func)
+    def wrapper(self, *args, **kwargs):
+        try:
+            print("before", func.__name__)
+            return func(self, *args, **kwargs)
+        finally:
+            del args
+
+    return wrapper
+
+
+class Half(torch.nn.Module):
+    @guarded
+    def forward(self, x):
+        return x.sin()
+
+
+class OtherHalf(torch.nn.Module):
+    @guarded
+    def forward(self, x):
+        return x.cos()
+
+
+def test_no_function_is_joined_to_the_wrapper_of_another():
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        torch.compile(Halves(), backend="eager")(torch.ones(3))
+    nodes = nodes_of(document.load_all(run))
+    left = next(one for one in nodes if one.title == "Half.forward" and not one.through)
+    right = next(one for one in nodes if one.title == "OtherHalf.forward" and not one.through)
+    assert left.outer.through == "wrapper" and left.outer.title == "Half.forward"
+    assert right.outer.title == "Halves.forward" and right.outer.is_resume
+
+
+def test_a_wrapper_is_not_called_by_the_name_of_a_method_that_it_may_not_be():
+    def shared(one, other):
+        def wrapper(*args, **kwargs):
+            return one(*args, **kwargs) + other(*args, **kwargs)
+
+        return wrapper
+
+    def sines(x):
+        return x.sin()
+
+    def cosines(x):
+        return x.cos()
+
+    class Both:
+        method = staticmethod(shared(sines, cosines))
+
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        torch.compile(shared(cosines, sines), backend="eager")(torch.ones(3))
+    (function,) = run.functions
+    if sys.version_info >= (3, 11):  # where code objects know their qualified names
+        assert function.title.endswith("shared.<locals>.wrapper"), function.title
+    assert Both.method is not None
