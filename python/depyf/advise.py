@@ -35,7 +35,8 @@ Change = namedtuple(
 )
 
 _GAVE_UP = (
-    "torch gave the function up after %d compile%s: calls that fit none of them run uncompiled"
+    "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
+    "uncompiled"
 )
 #: recompiles without advice that are told; the rest is counted
 _MOST_LEFT = 3
@@ -491,7 +492,7 @@ def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
         return ""
     before = told.setdefault(change.function, number)
     if before != number:
-        return ". torch gave the function up: see %d" % before
+        return ". torch stopped compiling the function: see %d" % before
     return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
 
 

@@ -548,7 +548,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
     for node in stopped:
         lines.append(
-            "%s: torch gave up on %s at its next compile [%s]: calls that fit none of its %s run "
+            "%s: torch stopped compiling %s at its next compile [%s]: calls that fit none of its %s run "
             "uncompiled"
             % (
                 _node_place(node, links),

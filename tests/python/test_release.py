@@ -434,7 +434,7 @@ def test_readmes_way_from_a_wheel_to_the_report(wheel, tmp_path):
         assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[-1] == "depyf: depyf_dump/index.html"
     page = (tmp_path / "depyf_dump" / "index.html").read_text(encoding="utf-8")
-    assert "toy_example" in page and "Which way the branch goes" in page
+    assert "toy_example" in page and "The branch depends on a" in page
 
 
 def test_readme_names_the_files_that_a_release_makes():

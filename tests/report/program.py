@@ -229,7 +229,7 @@ def summed(values, limit):
 
 
 def given_up(folder):
-    """A graph break in a loop, where torch gives the whole function up."""
+    """A graph break in a loop, where torch skips the whole function."""
     torch._dynamo.reset()
     with depyf.prepare_debug(folder):
         torch.compile(summed, backend="eager")(torch.ones(3), 2.0)

@@ -133,10 +133,10 @@ def test_a_recompile_at_which_torch_gave_up_is_always_listed_and_says_so():
     found = advise.changes(run, most=2)
     assert [one.gave_up for one in found] == [0, 1]
     told = advise.text(run, most=2)
-    assert "gave the function up after 1 compile: calls" in told and "uncompiled" in told
+    assert "stopped compiling the function after 1 compile: calls" in told and "uncompiled" in told
     text = summary.recompiles_text(run)
     assert "x was 2" in text and "x was 3" not in text
-    assert "torch gave up on f at its next compile" in text
+    assert "torch stopped compiling f at its next compile" in text
     assert summary.counts(run)["recompiles"] == 1 + len(costlier)
 
 
@@ -179,7 +179,7 @@ def test_a_number_that_became_one_of_another_type_is_told_as_such():
     entry["guards"] = [{"text": "L['x'] == 3.0"}]
     (change,) = advise.changes(run_of([entry]))
     assert change.words == "`x` was 3, an int, is a float" and change.row == "type"
-    assert "unrolled" not in change.advice
+    assert "unrolls" not in change.advice
     entry["guards"] = [{"text": "___check_type_id(L['x'], 7), type=<class 'int'>"}]
     (change,) = advise.changes(run_of([entry]))
     assert change.row == "integer" and "any number fits" in change.words
@@ -378,7 +378,7 @@ def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side):
     )
     met = dict(BRANCH, location="%s:3" % program, text="graph break in loop\n" + BRANCH["reason"])
     (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
-    assert "loop's body a function of its own" in change.advice
+    assert "loop's body a separate function" in change.advice
 
 
 def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
@@ -567,26 +567,26 @@ PRINTED = {
             "class Env:\n    def step(self, n):\n        return 1 if n else 2\n",
             2,
             ITEM,
-            "Where what is decided is no tensor",
+            "If the result of the decision is not a tensor",
         ),
         # nor whether something is printed, or how often a loop runs
         (
             "def f(x):\n    if x[0].item() == 1:\n        print(x)\n    return x\n",
             2,
             ITEM,
-            "Where what is decided is no tensor",
+            "If the result of the decision is not a tensor",
         ),
         (
             "def f(x):\n    n = x.item()\n    for _ in range(n):\n        x = x + 1\n    return x\n",
             2,
             ITEM,
-            "Where what is decided is no tensor",
+            "If the result of the decision is not a tensor",
         ),
         (
             "def f(x):\n    n = x.item()\n    return x if n else -x\n",
             2,
             ITEM,
-            "Let a tensor decide",
+            "Decide with a tensor",
         ),
         # torch would lose the message
         (
@@ -659,7 +659,7 @@ def test_a_break_after_which_much_is_compiled_is_told_with_what_its_removal_save
     run = run_of([], functions=functions)
     told = advise.text(run, most=1)
     assert "broken.py:3" not in told.partition("breaks after which")[0]
-    assert "   12.00 s  broken.py:3  A tensor's value is turned into" in told
+    assert "   12.00 s  broken.py:3  A tensor's value is converted to" in told
     assert "To remove this break alone saves up to " in told
     assert "breaks after which" not in advise.text(run)  # all are listed
 
@@ -673,7 +673,7 @@ def test_a_break_that_ends_a_function_is_told_apart_from_the_same_elsewhere():
     looped = "%s\n  Skipping the frame: graph break in a for/while loop" % ITEM["reason"]
     breaks_met = [dict(ITEM, location="/a/b.py:3", text=text) for text in ("", looped)]
     entries = [compiled("/a/b.py", line, 1.0, breaks=[one]) for line, one in enumerate(breaks_met)]
-    assert summary.breaks_text(run_of(entries)).count("torch gives the whole function up") == 1
+    assert summary.breaks_text(run_of(entries)).count("torch skips the whole function") == 1
 
 
 SIZE = "tensor 'x' size mismatch at index 1. expected 3, actual 4"
@@ -699,7 +699,7 @@ def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, gua
 
     change = change_of(guard)
     assert change.row == row + " used as a constant" and "do" in change.advice
-    assert "the compile for it fits no other value" in change.words and "not help" in change.advice
+    assert "its compile fits no other value" in change.words and "not help" in change.advice
     other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
     assert change_of(other).row == row
 
@@ -811,12 +811,15 @@ def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path
         each.update(replaced=True, verdict="exact")
     (change,) = advise.changes(run_of([], functions=[function]))
     assert (
-        change.row == "value of each object" and "Compile what calls all of them" in change.advice
+        change.row == "value of each object"
+        and "Compile the code that calls all of them" in change.advice
     )
     program.write_text(program.read_text() + "\nblock = Block('none', 3)\nblock.act = 'relu'\n")
     run = run_of([], functions=[function])
     assert advise.changes(run) == []
-    assert "The text chooses what is computed" in advise.text(run).partition("needs no action:")[2]
+    assert (
+        "The string selects what is computed" in advise.text(run).partition("needs no action:")[2]
+    )
 
 
 def test_a_text_that_picks_one_of_several_modules_takes_no_place(tmp_path):
@@ -852,7 +855,9 @@ def test_a_branch_on_a_number_that_asks_for_none_alone_is_advised_to_be_removed(
         )["help"]
         for line in (2, 4)
     ]
-    assert first[0][0].startswith("Let a tensor decide") and first[1][0].startswith("Where it only")
+    assert first[0][0].startswith("Decide with a tensor") and first[1][0].startswith(
+        "If the branch only"
+    )
 
 
 def test_progress_names_a_function_alike_at_each_of_its_compiles():
@@ -970,7 +975,10 @@ def test_of_a_function_it_is_told_once_that_torch_gave_it_up():
     ]
     reached = dict(compiled("/a/b.py", 1, 0.5, failure=LIMIT), compile_id="1/4")
     text = advise.text(run_of(entries + [reached]))
-    assert text.count("after 3 compiles") == 1 and text.count("gave the function up: see 1") == 2
+    assert (
+        text.count("after 3 compiles") == 1
+        and text.count("stopped compiling the function: see 1") == 2
+    )
 
 
 def test_other_reasons_of_a_recompile_are_told_in_a_sentence_of_their_own():
@@ -1029,7 +1037,7 @@ def test_a_recompile_without_advice_is_told_with_its_seconds():
     entries = [again("/a/b.py", 9, 3.0, "odd(x)"), again("/a/c.py", 9, 1.0, SIZE)]
     text = advise.text(run_of(entries))
     told = text.partition("recompiles for which there is no advice that was tested:\n")[2]
-    assert told.splitlines()[0] == "     3.00 s  /a/b.py:9  the guard odd(x) does not hold any more"
+    assert told.splitlines()[0] == "     3.00 s  /a/b.py:9  the guard odd(x) no longer holds"
 
 
 def test_one_advice_takes_one_place_also_where_only_one_of_its_patches_can_be_written(tmp_path):
@@ -1055,7 +1063,7 @@ def test_a_setting_for_an_rnn_is_not_advised_where_sequences_are_packed(tmp_path
     assert change.row == ("packed sequence" if packs else "rnn")
     assert ("+torch._dynamo.config.allow_rnn = True" in change.patch) != packs
     assert not packs or change.advice.startswith(
-        "Pack, call the RNN, GRU or LSTM and unpack outside"
+        "Pack, call the RNN, GRU or LSTM, and unpack outside"
     )
 
 

@@ -166,8 +166,8 @@ def test_a_function_that_torch_gave_up_is_told_once_with_the_line_and_what_it_le
         and "if value.item() > limit:" in cause
     )
     assert (
-        "turned into a Python number" in cause
-        and re.search(r"stands in the for of line \d+, where torch cannot cut a graph", cause)
+        "converted to a Python number" in cause
+        and re.search(r"is in the for of line \d+, where torch cannot split a graph", cause)
         and "runs as plain Python" in cause
     )
     assert cause.count("What helps") == 1 and "Failed to handle" not in cause

@@ -200,7 +200,7 @@ def test_an_assertion_in_the_graph_raises_what_the_advice_says():
     torch._dynamo.reset()
     with pytest.raises(RuntimeError, match="a logarithm of a negative"):
         exec(program, {"torch": torch})
-    assert "raises RuntimeError then" in help.text
+    assert "raises RuntimeError in place" in help.text
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
@@ -444,7 +444,9 @@ def test_layers_of_several_widths_are_compiles_of_one_method_for_several_objects
     assert len(found) == 2 and len(nodes) == 3
     for said in found:
         assert "one method serves several objects" in said["words"]
-        assert "self.linear.bias" in said["words"] and "Compile what calls" in said["help"][0]
+        assert (
+            "self.linear.bias" in said["words"] and "Compile the code that calls" in said["help"][0]
+        )
     whole = _WIDTHS.replace(
         "for layer in layers:\n    layer.compile(", "layers = torch.compile(layers, "
     )
@@ -524,7 +526,7 @@ def test_objects_that_differ_in_several_attributes_are_one_change(tmp_path):
     (change,) = advise.changes(document)
     told = [one.words for one in (change,) + change.also]
     assert {one.split("`")[1] for one in told} == {"self.bias", "self.act"}
-    assert change.advice.startswith(told[0].split("`")[1] + " is what its object was made with")
+    assert change.advice.startswith(told[0].split("`")[1] + " is set when its object is made")
     wanted, before = run(_FLAGS, "flags")
     followed = _FLAGS.replace('    block.compile(backend="eager")', "    pass")
     result, after = run(
@@ -758,9 +760,7 @@ def test_a_class_that_is_not_traced_is_named_as_the_program_calls_it():
     found = words.of_break(
         {"reason": "Attempted to call function marked as skipped", "explanation": said, "hints": []}
     )
-    assert found["help"] == [
-        "Call `tqdm` outside of the compiled function, and pass what it returns."
-    ]
+    assert found["help"] == ["Call `tqdm` outside of the compiled function, and pass its result."]
 
 
 CHANGING = """
@@ -836,7 +836,7 @@ def test_a_function_of_random_is_named_as_the_program_names_it():
     found = words.of_break({"reason": reason, "explanation": said, "hints": []})
     assert found["row"] == "drawn by Python" and "`random.random`" in found["why"]
     (help,) = found["help"]
-    assert help.startswith("Call `random.random` outside of the compiled function, and pass what")
+    assert help.startswith("Call `random.random` outside of the compiled function, and pass its")
 
 
 def test_what_gives_another_result_each_time_is_not_advised_to_be_a_custom_operator():
@@ -1187,7 +1187,7 @@ def test_a_dict_of_counts_is_not_advised_to_be_a_tensor_of_elements():
     (first, second) = [node.reasons[0] for node in nodes[1:]]
     assert first["row"] == "growing dict" and second["row"] == "counter"
     assert (
-        "fill it outside of the compiled function. And for `x`: torch.compile(..., "
+        "fill the dict outside of the compiled function. And for `x`: torch.compile(..., "
         in (first["help"][0])
     )
     assert not any(first["patches"] + second["patches"])
@@ -1265,7 +1265,7 @@ def test_a_call_of_pythons_library_is_named_as_the_program_writes_it(head, call)
     (said,) = met(run(text, "a call of a library")[1], "not traced")
     name = call.strip("str([])").partition("(")[0]
     assert said["help"] == [
-        "Call `%s` outside of the compiled function, and pass what it returns." % name
+        "Call `%s` outside of the compiled function, and pass its result." % name
     ]
 
 
@@ -1552,7 +1552,7 @@ def test_no_tensor_is_advised_for_what_torch_takes_as_a_number_alone(tmp_path):
         said = words.of_reason("0/1: s == 0.5  # return %s  # %s:4 in f" % (call, program))
         words.describe_constant(said)
         assert said["row"] == row, call
-        assert ("as a tensor it would break" in said["help"][0]) == (row.startswith("float of"))
+        assert ("a tensor would break" in said["help"][0]) == (row.startswith("float of"))
 
 
 @pytest.mark.parametrize(
@@ -1615,7 +1615,7 @@ def test_a_loop_whose_body_is_a_call_is_not_advised_to_be_one(tmp_path):
         said = words.of_break(
             {"reason": "print", "text": text, "location": "%s:%d" % (program, line)}
         )
-        assert any("a function of its own" in one for one in said["help"]) == advised
+        assert any("a separate function" in one for one in said["help"]) == advised
 
 
 def test_the_numbers_that_a_call_changes_are_named(tmp_path):
@@ -1736,7 +1736,7 @@ def test_a_break_does_not_save_recompiles_for_what_the_call_passes(tmp_path):
     of_limit = found["float used as a constant"]
     text = advise.text(before)
     assert "torch.tensor(limit)" in of_limit.advice
-    assert "It is handed on: change it where `step` is called." in of_limit.advice
+    assert "The caller passes it on: change it where `step` is called." in of_limit.advice
     # all recompiles of the loss have it as their cause, and the break takes none of them away
     again = {one.key for one in made if one.title == "loss" and one.reasons and not one.is_resume}
     assert len(again) == 4 and again == set(of_limit.each)

@@ -131,10 +131,10 @@ def test_a_resume_function_without_code_runs_as_plain_python(tmp_path):
     if not resumed:
         pytest.skip("this torch compiles the program in another way")
     text = " ".join(whole.read_text().replace("\n#", "").split())
-    assert re.search(r"__resume_at_\w+: torch gave it up \(compile \S+ failed\): it runs as", text)
+    assert re.search(r"__resume_at_\w+: torch skips it \(compile \S+ failed\): it runs as", text)
     (path,) = tmp_path.glob("__transformed_code_0_for_*given_up.py")
     text = " ".join(path.read_text().replace("\n#", "").split())
-    assert re.search(r"Torch gave it up \(compile \S+ failed\): it runs as plain Python\.", text)
+    assert re.search(r"Torch skips it \(compile \S+ failed\): it runs as plain Python\.", text)
     assert "Its code is in" not in text
     assert "not called" not in whole.read_text()
     depths = {title: depth for depth, title, _ in rows}

@@ -41,12 +41,12 @@ def test_a_function_at_its_limit_keeps_what_it_has(tmp_path):
 
     dump(tmp_path, often, range(5))
     text = one(tmp_path, "full_code_for_*often_0.py")
-    assert "torch compiles it no more (compile 0/2 reached the recompile limit)" in text
+    assert "torch no longer compiles it (compile 0/2 reached the recompile limit)" in text
     assert "(x, k) # plain Python" in text and "torch would compile again" not in text
     assert text.count("if __guard_") == 2
     readme = (tmp_path / "README.md").read_text()
     assert (
-        "\n\nTorch compiles it no more (compile 0/2 reached the recompile limit): calls" in readme
+        "\n\nTorch no longer compiles it (compile 0/2 reached the recompile limit): calls" in readme
     )
     assert "compile failed" not in readme
     assert "an earlier compile does not fit: 0/1: `k` was 1" in readme
@@ -84,7 +84,7 @@ def test_the_page_of_calls_beyond_the_limit_says_what_is_so(tmp_path):
         assert "compiles nothing" not in text
     page = (tmp_path / "index.html").read_text()
     assert "2 functions</b>" in page and "because of</b>" not in page
-    assert "skips the first step" not in page and "with dynamic=True one compile serves" in page
+    assert "skips the first step" not in page and "With dynamic=True, one compile serves" in page
     assert page.count("Compiled again: ") == 2
     assert page.count("An earlier compile does not fit: ") == 2
     assert "which Inductor makes into kernels" not in page
@@ -115,7 +115,7 @@ def test_a_function_that_fails_once_runs_no_earlier_compile(tmp_path):
             compiled(torch.ones(3), k)
     assert len(graphs) == 1  # what full_code says is what torch does
     text = one(tmp_path, "full_code_for_*once_0.py")
-    assert "torch gave it up (compile 0/1 failed): it runs as plain Python from then on" in text
+    assert "torch skips it (compile 0/1 failed): it runs as plain Python from then on" in text
     assert "__transformed_code_0_for_" in text and "if __guard_" not in text
     assert "compile 0/0, which torch no longer tries" in text
 
@@ -128,7 +128,7 @@ def test_a_function_with_nothing_to_compile(tmp_path):
 
     dump(tmp_path, sometimes, (0, 1, 2))
     text = one(tmp_path, "full_code_for_*sometimes_0.py")
-    assert "torch gave it up (compile 0/1 found nothing to compile)" in text
+    assert "torch skips it (compile 0/1 found nothing to compile)" in text
     assert "it runs as plain Python" in (tmp_path / "README.md").read_text().split("0/1")[-1]
 
 
@@ -144,9 +144,9 @@ def test_a_function_that_never_had_anything_to_compile_is_told_of(tmp_path):
     assert "runs the function as plain Python from then on" in page
     document = summary.load(str(tmp_path))
     said = summary.summary(document)
-    assert "not compiled  " in said and "no operation on tensors is left" in said
+    assert "not compiled  " in said and "no operation on tensors to compile" in said
     assert "because of line" not in said
-    assert "no operation on tensors is left" in advise.text(document)
+    assert "no operation on tensors to compile" in advise.text(document)
 
 
 def test_a_side_that_the_first_call_did_not_take_is_told_of(tmp_path):
@@ -175,7 +175,7 @@ def test_a_side_that_the_first_call_did_not_take_is_told_of(tmp_path):
     document = summary.load(str(tmp_path))
     told = "line %d is never compiled" % line
     assert told in summary.summary(document)
-    assert "compile what line %d computes as a function of its own" % line in advise.text(document)
+    assert "compile what line %d computes as a separate function" % line in advise.text(document)
     assert told in summary.breaks_text(document)
     told_of_others = summary.breaks_text(document).replace(told, "")
     assert "is never compiled" not in told_of_others
@@ -231,7 +231,7 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
     dump(tmp_path / "parts", parts, range(4))
     text = one(tmp_path / "parts", "__transformed_code_0_for_*parts.py")
     pattern = r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0 and 1\. "
-    told = re.search(pattern + r"Torch compiles it no more \(compile", text)
+    told = re.search(pattern + r"Torch no longer compiles it \(compile", text)
     for k in range(2):
         name = "__transformed_code_%d_for_%s.py" % (k, told.group(1))
         assert (tmp_path / "parts" / name).exists()
@@ -239,7 +239,7 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
     dump(tmp_path / "uncalled", uncalled, (0,))
     text = one(tmp_path / "uncalled", "__transformed_code_0_for_*uncalled.py")
     assert (
-        text.count("Torch made no compile of it while depyf looked: it was not called, or it had")
+        text.count("Torch made no compile of it while depyf recorded: it was not called, or it had")
         == 1
     )
     assert text.count("Its code is in __transformed_code_0_for_") == 1
@@ -268,7 +268,7 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
     }
     for name, text in texts.items():
         assert "not called while" not in text, name
-    said = "orch made no compile of it while depyf looked: it was not called, or it had nothing to"
+    said = "orch made no compile of it while depyf recorded: it was not called, or it had nothing to"
     for name in list(texts)[:3]:
         assert said in texts[name], name
     rests = sorted(set(re.findall(r"__resume_at_\d+_\d+", texts["full_code_for_*note_0.py"])))
@@ -416,17 +416,14 @@ def test_a_break_that_is_called_in_a_loop_or_a_try_is_told_with_its_way(tmp_path
     if "`try` of line" not in readme:
         pytest.skip("this torch does not give the function up")
     here = os.path.basename(__file__)
-    said = (
-        "It is reached by way of %s:%d, %s:%d; the first stands in the `try` of line %d in the "
-        % (
-            here,
-            first + 3,
-            here,
-            first - 2,
-            first + 2,
-        )
+    said = "It is reached by way of %s:%d, %s:%d; the first is in the `try` of line %d in the " % (
+        here,
+        first + 3,
+        here,
+        first - 2,
+        first + 2,
     )
-    said += "`for` of line %d, where torch cannot cut a graph, so torch gives the whole" % (
+    said += "`for` of line %d, where torch cannot split a graph, so torch skips the whole" % (
         first + 1
     )
     assert said in readme
@@ -473,7 +470,7 @@ def test_two_rests_behind_one_line_are_two_functions(tmp_path):
         runpy.run_path(str(program))
     document = summary.load(str(tmp_path / "dump"))
     text = summary.recompiles_text(document)
-    (told,) = re.findall(r"torch gave up on (.+) at its next compile \[(\S+)\]: (.*)", text)
+    (told,) = re.findall(r"torch stopped compiling (.+) at its next compile \[(\S+)\]: (.*)", text)
     assert told == (
         "f, resumed after line 9 (torch's function 2)",
         "2/2",

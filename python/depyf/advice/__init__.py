@@ -58,9 +58,9 @@ OF_A_FEW = (
 MODES = ("global state", "setting", "inference mode", "training mode")
 
 #: how the advice begins for a branch with a side that raises, prints, leaves a loop
-OUTSIDE = "Where a side raises,"
+OUTSIDE = "If a side raises,"
 #: and for one with a side that makes a list
-OF_LIST = "Where a side makes a list"
+OF_LIST = "If a side makes a list"
 
 
 def helps(text: str, before: str, after: str, patch: str = "") -> Help:

@@ -572,9 +572,9 @@ def f(x):
 result = [f(torch.arange(6.0) - count) for count in range(6)]
 """
 _OF_PARTS = (
-    "Compile the functions that compute with what is selected, with dynamic=True, and leave what "
-    "selects it uncompiled. To remove the branch would change results: for what is empty it also "
-    "leaves out what changes a list, a dict or an attribute ({left})."
+    "Leave the code that selects elements uncompiled, and compile the functions that compute "
+    "with the selected elements, with dynamic=True. Do not remove the branch: for an empty "
+    "selection it also skips code that changes a list, a dict or an attribute ({left})."
 )
 _EQUAL = """
 @torch.compile(backend="eager")
@@ -701,16 +701,16 @@ result = f(torch.ones(3))
 _MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist"
 #: what comes with torch's setting for operations whose result has a shape by a tensor's values
 _ALL_SUCH = (
-    "The setting is for all such operations of the program: where Python needs what one of them "
-    "gives, as .tolist(), a range or a branch does, torch may raise an error."
+    "The setting applies to all such operations of the program. torch may raise an error where "
+    "Python needs the result of one of them, for example for .tolist(), a range or a branch."
 )
 
 
 #: what is to be done before the setting that keeps `.item()` in the graph, where the run has code
 #: of which it does not keep it
 DECIDED_FIRST = (
-    "First change {at}, where Python needs such a number: the setting is for the whole program, "
-    "and there the graph breaks with it, too. Then "
+    "First change {at}, where Python needs such a number: the setting applies to the whole "
+    "program, and with it the graph breaks there, too. Then "
 )
 
 
@@ -726,12 +726,12 @@ def _captured(program: str) -> Help:
 # a row of its own: torch.where and torch.cond, which help a branch, do not repeat anything
 WHILE = row(
     "while",
-    "How often the loop runs depends on a tensor's value, which is known only when the graph "
-    "has run, so torch cannot keep the loop in a graph.",
+    "The number of iterations depends on a tensor's value, which is known only after the graph "
+    "has run. So torch cannot keep the loop in a graph.",
     [
         helps(
             "torch._higher_order_ops.while_loop(condition, body, (x, …)) keeps the loop in the "
-            "graph: both functions take the tensors that change, and the body returns them as a "
+            "graph. Both functions take the tensors that change, and the body returns them as a "
             "tuple.",
             _WHILE,
             """
@@ -752,8 +752,8 @@ result = f(torch.tensor([1.0, 3.0]))
 """,
         ),
         helps(
-            "Let the condition be evaluated every few rounds only: a `for` loop over a fixed "
-            "number of rounds is in the graph as a whole.",
+            "Evaluate the condition once per several iterations only: a `for` loop with a fixed "
+            "number of iterations stays in the graph as a whole.",
             _WHILE,
             """
 @torch.compile(backend="eager")
@@ -812,13 +812,13 @@ ROWS = (
     WHILE,
     row(
         "packed sequence",
-        "torch takes neither pack_padded_sequence nor an RNN, GRU or LSTM that is given packed "
-        "sequences into its graphs.",
+        "torch traces neither pack_padded_sequence nor an RNN, GRU or LSTM whose input is a "
+        "packed sequence.",
         [
             helps(
-                "Pack, call the RNN, GRU or LSTM and unpack outside of the compiled function, and "
-                "compile what comes before and after by itself. allow_rnn does not help: with "
-                "packed sequences the graph breaks at their lengths.",
+                "Pack, call the RNN, GRU or LSTM, and unpack outside of the compiled function. "
+                "Compile the code before and after them separately. allow_rnn does not help: "
+                "with packed sequences the graph breaks at their lengths.",
                 _PACKED,
                 _UNPACKED,
             )
@@ -829,8 +829,8 @@ ROWS = (
     ),
     row(
         "branch that leaves out more",
-        "Which way the branch goes depends on a number that a tensor's values decide, such as how "
-        "many elements a mask keeps.",
+        "The branch depends on a number that a tensor's values determine, such as the number of "
+        "elements that a mask keeps.",
         [
             helps(
                 _OF_PARTS,
@@ -845,18 +845,18 @@ ROWS = (
     ),
     row(
         "branch on a number",
-        "Which way the branch goes depends on a number that a tensor's values decide, such as how "
-        "many elements a mask keeps.",
+        "The branch depends on a number that a tensor's values determine, such as the number of "
+        "elements that a mask keeps.",
         [
             helps(
-                "Where it only leaves out what is empty, remove it: operations on a tensor without "
-                "elements are no error.",
+                "If the branch only skips an empty tensor, remove it: most operations accept a "
+                "tensor without elements (max, min and argmax do not).",
                 _EMPTY,
                 _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
             ),
             helps(
-                "Let a tensor decide, torch.where(condition, a, b): one without its .item(), or "
-                "mask.sum() in place of how many a mask keeps.",
+                "Decide with a tensor, torch.where(condition, a, b): leave out the .item(), or "
+                "use mask.sum() in place of the number of elements that a mask keeps.",
                 _ITEM_CAPTURED,
                 _ITEM_CAPTURED.replace(
                     "    if limit.item() > 0.5:\n        return x.relu()\n    return x + 1\n",
@@ -870,12 +870,12 @@ ROWS = (
     ),
     row(
         "assert",
-        "The assertion asks for a tensor's value in a form that torch cannot keep in the graph.",
+        "The assertion needs a tensor's value in a form that torch cannot keep in the graph.",
         [
             helps(
-                "Assert a tensor, with ~ in place of not, & of and, | of or, as in "
-                "`assert ~torch.isnan(x).any()`: torch keeps that in the graph. One that fails "
-                "raises RuntimeError then, in place of AssertionError.",
+                "Assert a tensor: write ~ in place of not, & in place of and, | in place of or, "
+                "as in `assert ~torch.isnan(x).any()`. torch keeps such an assertion in the "
+                "graph. If it fails, it raises RuntimeError in place of AssertionError.",
                 _ASSERT,
                 _ASSERT.replace("not torch.isnan(y)", "~torch.isnan(y)"),
             ),
@@ -899,12 +899,12 @@ assert not bad, "a logarithm of a negative number"
     ),
     row(
         "any or all",
-        "any() and all() of Python ask for the value of one tensor after another, which is known "
-        "only when the graph has run.",
+        "Python's any() and all() need the value of one tensor after another. These values are "
+        "known only after the graph has run.",
         [
             helps(
-                "Ask for all of them at once, as a tensor: (y.sum(1) > 5).any(), or "
-                "torch.stack(LIST).any() of a list of them, and let torch.where decide on that.",
+                "Test all of them at once as a tensor, (y.sum(1) > 5).any(), or "
+                "torch.stack(LIST).any() for a list of tensors, and decide with torch.where.",
                 _ANY,
                 """
 @torch.compile(backend="eager")
@@ -916,8 +916,8 @@ result = [f(torch.ones(2, 3)), f(torch.ones(2, 3) * 0.5)]
 """,
             ),
             helps(
-                "Where a side is more than a value: return the tensor of bools, and decide "
-                "outside of the compiled function.",
+                "If a side of the branch does more than compute a value, return the tensor of "
+                "bools, and decide outside of the compiled function.",
                 _ANY,
                 """
 @torch.compile(backend="eager")
@@ -938,13 +938,12 @@ for x in (torch.ones(2, 3), torch.ones(2, 3) * 0.5):
     ),
     row(
         "branch",
-        "Which way the branch goes depends on a tensor's value, which is known only when the "
-        "graph has run.",
+        "The branch depends on a tensor's value, which is known only after the graph has run.",
         [
             helps(
-                "torch.where(condition, a, b) where both sides are cheap, have one shape and dtype "
-                "(of two dtypes, the result has the one that holds both) and only compute: both "
-                "are computed, and one that divides by 0 makes NaN gradients even where it is not "
+                "torch.where(condition, a, b) if both sides are cheap, have one shape, and only "
+                "compute. It computes both sides. Of two dtypes, the result has the one that "
+                "holds both. A side that divides by 0 makes NaN gradients even where it is not "
                 "chosen.",
                 _BRANCH,
                 """
@@ -958,8 +957,8 @@ result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
                 "torch.where(CONDITION, A, B)",
             ),
             helps(
-                "torch.cond(condition, a_function, another, operands) where a side is "
-                "expensive: only one is computed.",
+                "torch.cond(condition, a_function, another, operands) if a side is expensive: it "
+                "computes only one side.",
                 _BRANCH,
                 """
 @torch.compile(backend="eager")
@@ -986,7 +985,7 @@ if bad:
 """,
             ),
             helps(
-                OF_LIST + " of tensors: torch.where for each of them.",
+                OF_LIST + " of tensors, use torch.where for each of them.",
                 _BRANCH_LIST,
                 """
 @torch.compile(backend="eager")
@@ -998,8 +997,8 @@ result = [f([torch.ones(3), torch.ones(2)], 1.0), f([torch.ones(3)], 9.0)]
 """,
             ),
             helps(
-                "If the condition does not need the tensor's value, decide it on a shape or a "
-                "Python value.",
+                "If the condition does not need the tensor's value, decide on a shape or a "
+                "Python value instead.",
                 """
 @torch.compile(backend="eager")
 def f(x, mask):
@@ -1025,11 +1024,11 @@ result = f(torch.ones(3), torch.tensor([1, 0, 1]))
     ),
     row(
         "tensors that are compared",
-        "Python gets a bool from a comparison of two tensors, so it must wait for their values.",
+        "Python needs a bool from a comparison of two tensors, so it must wait for their values.",
         [
             helps(
-                "Compare them as a tensor, (x == y).all() or torch.isclose(x, y).all(), and let "
-                "torch.where decide.",
+                "Compare them as tensors, (x == y).all() or torch.isclose(x, y).all(), and "
+                "decide with torch.where.",
                 _EQUAL,
                 """
 @torch.compile(backend="eager")
@@ -1058,13 +1057,13 @@ result = [f(x, y, torch.equal(x, y)) for x, y in pairs]
     ),
     row(
         "item that orders",
-        "A tensor's value is turned into a Python number, and {at} orders by it, so it must wait "
-        "for the graph. torch's capture_scalar_outputs does not help: torch then stops at that "
-        "line.",
+        "A tensor's value is converted to a Python number, and {at} orders by that number, so "
+        "Python must wait for the graph. torch's capture_scalar_outputs does not help: with it, "
+        "torch stops tracing at that line.",
         [
             helps(
-                "Order by a tensor: torch.stack(keys).argsort() gives the order, and "
-                "torch.stack(elements)[order] the elements in it, where they have one shape.",
+                "Order with a tensor: torch.stack(keys).argsort() gives the order, and "
+                "torch.stack(elements)[order] the ordered elements, if all have one shape.",
                 _ITEM_ORDERS,
                 """
 @torch.compile(backend="eager")
@@ -1076,7 +1075,7 @@ result = f([torch.full((2,), value) for value in (3.0, 1.0, 2.0)])
 """,
             ),
             helps(
-                "Where they have several shapes: order them before the call of the compiled "
+                "If they have different shapes, order them before the call of the compiled "
                 "function.",
                 _ITEM_ORDERS,
                 """
@@ -1096,12 +1095,12 @@ result = f(sorted(xs, key=lambda x: float(x.sum())))
     ),
     row(
         "item that decides",
-        "A tensor's value is turned into a Python number, and Python needs it at {at}, so it must "
-        "wait for the graph. torch's capture_scalar_outputs does not help: torch then stops at "
-        "that line.",
+        "A tensor's value is converted to a Python number, and {at} needs that number, so Python "
+        "must wait for the graph. torch's capture_scalar_outputs does not help: with it, torch "
+        "stops tracing at that line.",
         [
             helps(
-                "Let a tensor decide: torch.where(condition, a, b), or torch.cond.",
+                "Decide with a tensor: torch.where(condition, a, b), or torch.cond.",
                 _ITEM_DECIDES,
                 """
 @torch.compile(backend="eager")
@@ -1112,8 +1111,8 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
 """,
             ),
             helps(
-                "Where what is decided is no tensor: return the tensor, and call .item() and "
-                "decide outside of the compiled function.",
+                "If the result of the decision is not a tensor, return the tensor, and call "
+                ".item() and decide outside of the compiled function.",
                 _ITEM_DECIDES,
                 """
 @torch.compile(backend="eager")
@@ -1142,11 +1141,11 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
     ),
     row(
         "drawn number",
-        "numpy draws a random number inside of the compiled function, which torch takes for a "
-        "tensor whose value Python must wait for.",
+        "numpy draws a random number inside of the compiled function. torch makes a tensor of "
+        "it, and Python must wait for its value.",
         [
             helps(
-                "Draw the number before the call, and pass it.",
+                "Draw the number before the call, and pass it as an argument.",
                 _DRAWN,
                 """
 import numpy
@@ -1165,7 +1164,7 @@ result = f(torch.arange(4.0), int(numpy.random.randint(2, 3)))
     ),
     row(
         "item that is printed",
-        "A tensor's value is turned into a Python number that is printed, at {at}. torch's "
+        "A tensor's value is converted to a Python number, which {at} prints. torch's "
         "capture_scalar_outputs does not help: torch cannot print such a number later.",
         [
             helps(
@@ -1200,8 +1199,9 @@ for x in (torch.ones(3), torch.zeros(3)):
     ),
     row(
         "item as an index",
-        "A tensor's value is turned into a Python number that is one of several indices, at {at}. "
-        "torch's capture_scalar_outputs does not help: each value is a compile then.",
+        "A tensor's value is converted to a Python number, which {at} uses as one of several "
+        "indices. torch's capture_scalar_outputs does not help: with it, torch compiles for each "
+        "value.",
         [
             helps(
                 "Index with the tensor in place of the number, as in x[:, at].",
@@ -1216,20 +1216,20 @@ for x in (torch.ones(3), torch.zeros(3)):
     ),
     row(
         "item that is asserted",
-        "A tensor's value is turned into a Python number, so Python must wait for it; {at} asserts "
-        "something of it.",
+        "A tensor's value is converted to a Python number, and {at} asserts something about it, "
+        "so Python must wait for the value.",
         [
             helps(
-                "Keep the value a tensor, in the assertion as well: the graph holds that, and "
-                "raises a RuntimeError where the program raises an AssertionError. Where one is "
-                "caught, or must be an AssertionError, assert outside of the compiled function.",
+                "Keep the value a tensor, in the assertion as well. The assertion is then in the "
+                "graph, and raises RuntimeError in place of AssertionError. If the program needs "
+                "the AssertionError, assert outside of the compiled function.",
                 _ASSERTED,
                 _ASSERTED.replace(".item()", ""),
             ),
             helps(
                 "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph, "
-                "and the assertion with it: it, too, raises a RuntimeError then, without the "
-                "program's own words.",
+                "and the assertion with it. A failed assertion then raises RuntimeError, without "
+                "the message of the program.",
                 _ASSERTED,
                 "torch._dynamo.config.capture_scalar_outputs = True\n" + _ASSERTED,
             ),
@@ -1241,13 +1241,13 @@ for x in (torch.ones(3), torch.zeros(3)):
     ),
     row(
         "item in a list",
-        "A tensor's value is turned into a Python number, which {at} adds to a list, so Python "
-        "must wait for it. torch's capture_scalar_outputs does not help: the list is guarded by "
-        "its length, as it is where it holds tensors.",
+        "A tensor's value is converted to a Python number, which {at} adds to a list, so Python "
+        "must wait for the value. torch's capture_scalar_outputs does not help: the list is "
+        "guarded by its length, as is a list of tensors.",
         [
             helps(
-                "Return the tensor, and make the number and append it outside of the compiled "
-                "function.",
+                "Return the tensor. Convert it to a number and append that outside of the "
+                "compiled function.",
                 _APPENDED,
                 """
 seen = []
@@ -1271,8 +1271,9 @@ for _ in range(3):
     ),
     row(
         "list of floats",
-        "A tensor of floats or bools is turned into a list of Python values, so Python must wait "
-        "for it. torch's capture_scalar_outputs does not help: it is for integers alone.",
+        "A tensor of floats or bools is converted to a list of Python values, so Python must "
+        "wait for it. torch's capture_scalar_outputs does not help: here it works for integers "
+        "only.",
         [
             helps(
                 "Keep the tensor, and take its elements by index.",
@@ -1285,12 +1286,13 @@ for _ in range(3):
     ),
     row(
         "member of a tensor",
-        "`in` asks Python whether a tensor holds a value, so Python must wait for it. torch's "
-        "capture_scalar_outputs does not help: torch then stops where the answer decides.",
+        "`in` tests in Python whether a tensor holds a value, so Python must wait for the "
+        "tensor. torch's capture_scalar_outputs does not help: with it, torch stops tracing "
+        "where the result decides.",
         [
             helps(
-                "Ask it as a tensor, (stops == x[0]).any() or torch.isin(x, stops), and let "
-                "torch.where decide on that.",
+                "Test with a tensor, (stops == x[0]).any() or torch.isin(x, stops), and decide "
+                "with torch.where.",
                 _MEMBER_OF,
                 """
 @torch.compile(backend="eager")
@@ -1308,11 +1310,11 @@ result = [f(torch.tensor([first, 3]), torch.tensor([1, 5])) for first in (1, 2)]
     ),
     row(
         "item",
-        "A tensor's value is turned into a Python number, so Python must wait for it.",
+        "A tensor's value is converted to a Python number, so Python must wait for the value.",
         [
             helps(
-                "Keep the value a tensor: most operators take a zero-dimensional tensor where "
-                "they take a number.",
+                "Keep the value a tensor: most operators accept a zero-dimensional tensor in "
+                "place of a number.",
                 _ITEM,
                 """
 @torch.compile(backend="eager")
@@ -1325,8 +1327,7 @@ result = f(torch.ones(3))
             ),
             helps(
                 "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph, "
-                "where Python does not need the number for a branch, a range or an element of a "
-                "list.",
+                "unless Python needs the number for a branch, a range or an element of a list.",
                 _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True\n" + _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True",
@@ -1337,13 +1338,13 @@ result = f(torch.ones(3))
     ),
     row(
         "counted values",
-        "torch.bincount gives as many counts as the greatest value asks for, so the shape of its "
-        "result depends on a tensor's values.",
+        "torch.bincount returns one count for each value from 0 to the greatest one, so the "
+        "shape of its result depends on a tensor's values.",
         [
             helps(
-                "Where the number of values is known, index_add counts them in a tensor of that "
-                "size, with no dynamic shape: torch.zeros(COUNT, dtype=torch.int64).index_add"
-                "(0, x, torch.ones_like(x)) for an x of int64.",
+                "If the number of values is known, count them with index_add in a tensor of that "
+                "size. Its shape is static: torch.zeros(COUNT, dtype=torch.int64).index_add(0, "
+                "x, torch.ones_like(x)) for an x of int64.",
                 _BINCOUNT,
                 _BINCOUNT.replace(
                     "torch.bincount(x, minlength=4)",
@@ -1358,10 +1359,10 @@ result = f(torch.ones(3))
     ),
     row(
         "repeated elements",
-        "How long the result of torch.repeat_interleave is depends on a tensor's values.",
+        "The length of the result of torch.repeat_interleave depends on a tensor's values.",
         [
             helps(
-                "Where its length is known before the call, give it: output_size=LENGTH.",
+                "If the length is known before the call, pass it: output_size=LENGTH.",
                 _REPEATED,
                 _REPEATED.replace("(x, times)", "(x, times, output_size=6)").replace(
                     "def f(x, times, output_size=6)", "def f(x, times)"
@@ -1375,13 +1376,13 @@ result = f(torch.ones(3))
     ),
     row(
         "distinct values that decide",
-        "How many distinct values torch.unique finds depends on a tensor's values, and Python "
-        "decides on it at {at}. torch's capture_dynamic_output_shape_ops does not help: torch "
-        "stops there then.",
+        "The number of distinct values that torch.unique finds depends on a tensor's values, and "
+        "{at} decides on it. torch's capture_dynamic_output_shape_ops does not help: with it, "
+        "torch stops tracing there.",
         [
             helps(
-                "Call it before the compiled function, and pass what it returns, or what is "
-                "decided on it.",
+                "Call it before the compiled function, and pass its result, or the result of the "
+                "decision.",
                 _UNIQUE_DECIDES,
                 """
 @torch.compile(backend="eager")
@@ -1402,11 +1403,11 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
     ),
     row(
         "distinct values",
-        "How many distinct values torch.unique finds depends on a tensor's values.",
+        "The number of distinct values that torch.unique finds depends on a tensor's values.",
         [
             _captured(_UNIQUE),
             helps(
-                "Call it before the compiled function, and pass what it returns.",
+                "Call it before the compiled function, and pass its result.",
                 _UNIQUE,
                 _UNIQUE.replace("torch.unique(x) * 2", "x * 2").replace(
                     "f(torch.tensor(x))", "f(torch.unique(torch.tensor(x)))"
@@ -1419,7 +1420,7 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
     ),
     row(
         "dynamic shape that leaves out more",
-        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        "The shape of the result depends on a tensor's values, and {at} decides on that shape.",
         [helps(_OF_PARTS, _SIZES, _PARTS)],
         ids=("GB0036",),
         reason=r"^Dynamic shape operator$|^dynamic shape operator",
@@ -1428,13 +1429,13 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
     ),
     row(
         "dynamic shape that is counted",
-        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        "The shape of the result depends on a tensor's values, and {at} decides on that shape.",
         [
             helps(
-                "Where that only leaves out what is empty, remove it, as operations on a tensor "
-                "without elements are no error, and make a tensor (a buffer) of each number of the "
-                "module that a call changes ({counted}): a Python number is a constant of the "
-                "graph, and each call would be a compile of the whole. "
+                "If the decision only skips an empty tensor, remove it: most operations accept a "
+                "tensor without elements (max, min and argmax do not). Make each number of the "
+                "module that a call changes ({counted}) a tensor (a buffer). A Python number is "
+                "a constant of the graph, so each call would compile the whole function again. "
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps the "
                 "operation in the graph. " + _ALL_SUCH,
                 _COUNTED,
@@ -1447,8 +1448,9 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
                 .replace("int(rows.numel())", "rows.numel()"),
             ),
             helps(
-                "A mask with torch.where keeps the shape fixed, and mask.sum() tells how many it "
-                "keeps: a tensor, on which torch.where can decide, and which a buffer can count.",
+                "A mask with torch.where keeps the shape fixed. mask.sum() is the number of "
+                "elements that the mask keeps, as a tensor: torch.where can decide on it, and a "
+                "buffer can count it.",
                 _COUNTED,
                 """
 class Model(torch.nn.Module):
@@ -1473,19 +1475,19 @@ result = [model(torch.arange(5.0) - count) for count in range(4)]
     ),
     row(
         "dynamic shape that decides",
-        "The shape of the result depends on a tensor's values, and Python decides on it at {at}.",
+        "The shape of the result depends on a tensor's values, and {at} decides on that shape.",
         [
             helps(
-                "Where that only leaves out what is empty, remove it: operations on a tensor "
-                "without elements are no error. "
+                "If the decision only skips an empty tensor, remove it: most operations accept a "
+                "tensor without elements (max, min and argmax do not). "
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps the "
                 "operation in the graph. " + _ALL_SUCH,
                 _EMPTY_SPLIT,
                 _EMPTY.replace("    if rows.numel() == 0:\n        return out\n", ""),
             ),
             helps(
-                "A mask with torch.where keeps the shape fixed, and mask.sum() tells how many it "
-                "keeps: a tensor, on which torch.where can decide.",
+                "A mask with torch.where keeps the shape fixed. mask.sum() is the number of "
+                "elements that the mask keeps, as a tensor on which torch.where can decide.",
                 _EMPTY_SPLIT,
                 """
 @torch.compile(backend="eager")
@@ -1523,9 +1525,9 @@ result = f(torch.tensor([1.0, -2.0, 3.0]))
     ),
     row(
         "optimizer's break",
-        "torch's optimizer cuts the graph here on purpose, so that its step is compiled by "
-        "itself. It costs one more analysis of what stands before it, at each compile, and "
-        "nothing at calls; it needs no action.",
+        "torch's optimizer breaks the graph here on purpose, so that torch compiles its step "
+        "separately. The break costs one more analysis of the code before it at each compile, "
+        "and nothing at calls. It needs no action.",
         [],
         ids=("GB0025",),
         reason=r"graph_break\(\)",
@@ -1533,7 +1535,7 @@ result = f(torch.tensor([1.0, -2.0, 3.0]))
     ),
     row(
         "graph_break",
-        "The program asks for a break here: it calls torch._dynamo.graph_break().",
+        "The program breaks the graph here: it calls torch._dynamo.graph_break().",
         [
             helps(
                 "Remove that call.",
@@ -1561,14 +1563,14 @@ result = f(torch.ones(3))
     ),
     row(
         "lr_scheduler",
-        "`{name}` is wrapped by a scheduler of torch.optim.lr_scheduler, and torch does not "
-        "trace that wrapper.",
+        "A scheduler of torch.optim.lr_scheduler wraps `{name}`, and torch does not trace that "
+        "wrapper.",
         [
             helps(
-                "Before the scheduler is made, put the compiled step in the place of the plain "
-                "one, optimizer.step = types.MethodType(torch.compile(type(optimizer).step), "
-                "optimizer), and call optimizer.step() outside of compiled functions: the "
-                "scheduler, which counts its calls, warns of nothing then.",
+                "Before the scheduler is made, replace the optimizer's step by a compiled one, "
+                "optimizer.step = types.MethodType(torch.compile(type(optimizer).step), "
+                "optimizer), and call optimizer.step() outside of compiled functions. The "
+                "scheduler, which counts the calls of the step, then gives no warning.",
                 _SCHEDULER,
                 """
 import types
@@ -1593,13 +1595,13 @@ result = weight.detach()
     ),
     row(
         "DDP",
-        "DistributedDataParallel's own bookkeeping is not traced; the module in it is compiled "
-        "by itself.",
+        "torch does not trace the bookkeeping of DistributedDataParallel. It compiles the "
+        "wrapped module separately.",
         [
             helps(
                 "Compile the module before it is wrapped, "
-                "DistributedDataParallel(torch.compile(model)), where torch need not "
-                "split the graph at the buckets of gradients.",
+                "DistributedDataParallel(torch.compile(model)), if torch need not split the "
+                "graph at the buckets of gradients.",
                 _DDP,
                 _DDP.replace(
                     "torch.compile(DistributedDataParallel(torch.nn.Linear(3, 3)), "
@@ -1615,13 +1617,14 @@ result = weight.detach()
     ),
     row(
         "training step",
-        "`{called}` is not traced by design: it belongs around what is compiled.",
+        "torch does not trace `{called}` by design: the call belongs outside of the compiled "
+        "function.",
         [
             helps(
-                "Compile the function that computes the loss, and the optimizer's step by itself: "
-                "before a scheduler is made, optimizer.step = types.MethodType("
-                "torch.compile(type(optimizer).step), optimizer). Leave .backward(), zero_grad(), "
-                "GradScaler and schedulers outside.",
+                "Compile the function that computes the loss. Compile the optimizer's step "
+                "separately: before a scheduler is made, optimizer.step = "
+                "types.MethodType(torch.compile(type(optimizer).step), optimizer). Leave "
+                ".backward(), zero_grad(), GradScaler and schedulers outside.",
                 _TRAINING,
                 """
 import types
@@ -1651,10 +1654,11 @@ result = weight.detach()
     ),
     row(
         "data loader",
-        "`{name}` runs Python code that loads data, which is not traced.",
+        "`{name}` runs Python code that loads data, which torch does not trace.",
         [
             helps(
-                "Loop over the data outside, and compile the function that takes one batch.",
+                "Loop over the data outside of the compiled function, and compile the function "
+                "that takes one batch.",
                 _LOADER,
                 """
 from torch.utils.data import DataLoader, TensorDataset
@@ -1677,10 +1681,11 @@ for (batch,) in loader:
     ),
     row(
         "next",
-        "next() is called on a `{name}`, of which torch cannot tell how it goes on.",
+        "The program calls next() on a `{name}`, and torch cannot trace how that makes its next "
+        "value.",
         [
             helps(
-                "Call next() before the compiled function, and pass what it returns.",
+                "Call next() before the compiled function, and pass its result.",
                 _NEXT,
                 _NEXT.replace("f(x)", "f(x, batch)")
                 .replace("next(batches)", "batch")
@@ -1694,7 +1699,7 @@ for (batch,) in loader:
     ),
     row(
         "parameter",
-        "A torch.nn.Parameter is made inside of the compiled function.",
+        "The compiled function makes a torch.nn.Parameter.",
         [
             helps(
                 "Make it outside of the compiled function, and pass it.",
@@ -1719,10 +1724,11 @@ result = f(torch.nn.Parameter(torch.ones(3) * 2)).detach()
     ),
     row(
         "iterator that is not traced",
-        "The loop goes over a `{name}`, whose code torch does not trace.",
+        "The loop iterates over a `{name}`, whose code torch does not trace.",
         [
             helps(
-                "Loop over it outside, and compile the loop's body as a function of its own.",
+                "Loop over it outside of the compiled function, and compile the loop's body as a "
+                "separate function.",
                 _NDINDEX,
                 """
 import numpy
@@ -1745,18 +1751,19 @@ for row, column in grid:
     ),
     row(
         "iterator",
-        "The loop goes over a `{name}`, of which torch cannot tell how it goes on.",
+        "The loop iterates over a `{name}`, and torch cannot trace how that makes its values.",
         [
             helps(
-                "Pass list(...) of it: in place of a generator, a file or another iterator a list "
-                "is taken in.",
+                "Pass list(...) of it: torch accepts a list in place of a generator, a file or "
+                "another iterator.",
                 _GENERATOR,
                 _GENERATOR.replace("(torch.ones(3) *", "[torch.ones(3) *").replace(
                     "range(3)))", "range(3)])"
                 ),
             ),
             helps(
-                "Loop over it outside, and compile the loop's body as a function of its own.",
+                "Loop over it outside of the compiled function, and compile the loop's body as a "
+                "separate function.",
                 _GENERATOR,
                 """
 @torch.compile(backend="eager")
@@ -1776,12 +1783,13 @@ for step in (torch.ones(3) * count for count in range(3)):
     # a method may give another result at each call: a custom operator must not hold it
     row(
         "method of numpy",
-        "torch has nothing of its own for `{called}`, so the graph cannot hold the call.",
+        "torch has no equivalent of `{called}`, so the graph cannot contain the call.",
         [
             helps(
-                "Call `{called}` before the compiled function, and pass what it returns, a number "
-                "as a tensor: torch.tensor(...). (Not as a custom operator: where the result is "
-                "drawn, or depends on more than the arguments, torch may merge the calls.)",
+                "Call `{called}` before the compiled function, and pass its result, a number as "
+                "a tensor: torch.tensor(...). Do not make it a custom operator if it draws "
+                "random numbers or depends on more than its arguments: torch may merge equal "
+                "calls.",
                 _BETA,
                 """
 import numpy
@@ -1804,13 +1812,13 @@ for _ in range(3):
     ),
     row(
         "numpy function",
-        "torch has nothing of its own for `{called}`, so the graph cannot hold the call.",
+        "torch has no equivalent of `{called}`, so the graph cannot contain the call.",
         [
             helps(
-                "Only where the result depends on nothing but the arguments (no random numbers, no "
-                "file), as torch may merge equal calls: wrap the call in a custom operator "
-                "(torch.library.custom_op, and register_fake for the shape of its result); the "
-                "graph holds that.",
+                "If the result depends only on the arguments (no random numbers, no file), wrap "
+                "the call in a custom operator: torch.library.custom_op, with register_fake for "
+                "the shape of its result. The graph can contain that operator. Otherwise do not, "
+                "because torch may merge equal calls.",
                 _INTERP,
                 """
 import numpy
@@ -1837,10 +1845,10 @@ result = f(torch.ones(3))
     ),
     row(
         "function of a number",
-        "`{called}` of a number that changes from call to call is no part of a graph.",
+        "The graph cannot contain `{called}` of a number that changes from call to call.",
         [
             helps(
-                "Call `{called}` before the compiled function, and pass what it returns.",
+                "Call `{called}` before the compiled function, and pass its result.",
                 _FACTORIAL,
                 """
 import math
@@ -1864,7 +1872,7 @@ result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
         "Python sorts by a key that is a tensor, or a size that changes from call to call.",
         [
             helps(
-                "Sort outside of the compiled function, and pass what is sorted.",
+                "Sort outside of the compiled function, and pass the sorted list.",
                 _SORT,
                 _SORT.replace("    xs.sort(key=lambda x: x.shape[0])\n", "").replace(
                     "f([torch.arange(left), torch.arange(right)])",
@@ -1877,10 +1885,11 @@ result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
     ),
     row(
         "text of a number",
-        "A text is made of a number that changes from call to call, which is no part of a graph.",
+        "The program makes a string of a number that changes from call to call, and the graph "
+        "cannot contain that.",
         [
             helps(
-                "Make the text outside of the compiled function, before it or after it.",
+                "Make the string outside of the compiled function, before or after the call.",
                 _FORMAT,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -1898,7 +1907,8 @@ result = [(f(torch.ones(3)), f"step {count}")[0] for count in (2, 3)]
     ),
     row(
         "seed",
-        "`{name}` changes the state of torch's random numbers, which is not traced.",
+        "`{name}` changes the state of torch's random number generator, which torch does not "
+        "trace.",
         [
             helps(
                 "Call `{name}` before the compiled function.",
@@ -1927,10 +1937,11 @@ result = f(torch.ones(3))
     ),
     row(
         "disabled",
-        "`{name}` is marked not to be compiled, by torch.compiler.disable.",
+        "torch.compiler.disable excludes `{name}` from compilation.",
         [
             helps(
-                "Remove the mark from `{name}`, if what made it necessary is gone.",
+                "Remove torch.compiler.disable from `{name}`, if the reason for it no longer "
+                "exists.",
                 _DISABLED,
                 _DISABLED.replace("@torch.compiler.disable\n", ""),
             ),
@@ -1960,10 +1971,10 @@ result = second(helper(first(torch.ones(3))))
     ),
     row(
         "log that is asked",
-        "`{called}` asks in the middle of the graph whether a logger writes.",
+        "`{called}` tests in the middle of the graph whether a logger is enabled.",
         [
             helps(
-                "Ask before the compiled function is called, and pass the answer: it is a "
+                "Test before the compiled function is called, and pass the result: it is a "
                 "constant of the graph.",
                 _LOG_ASKED,
                 _LOG_ASKED.replace("def f(x)", "def f(x, asked)")
@@ -1971,9 +1982,9 @@ result = second(helper(first(torch.ones(3))))
                 .replace("f(torch.ones(3))", "f(torch.ones(3), log.isEnabledFor(logging.DEBUG))"),
             ),
             helps(
-                "torch._dynamo.config.{setting}.add(logging.Logger.{method}) leaves "
-                "`{method}` of all loggers out of compiled code: the answer is None there, as if "
-                "nothing were written.",
+                "torch._dynamo.config.{setting}.add(logging.Logger.{method}) leaves `{method}` "
+                "of all loggers out of compiled code: it returns None there, as if the logger "
+                "were disabled.",
                 _LOG_ASKED,
                 "import logging\n"
                 "torch._dynamo.config.ignore_logging_functions.add(logging.Logger.isEnabledFor)\n"
@@ -2039,7 +2050,7 @@ logging.warning("a step")
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add({called}) lets torch log "
-                "at the end of the graph, but no number that changes from call to call.",
+                "at the end of the graph. It cannot log a number that changes from call to call.",
                 _LOG_FUNCTION,
                 "import logging\n"
                 "torch._dynamo.config.reorderable_logging_functions.add(logging.warning)\n"
@@ -2070,8 +2081,9 @@ warnings.warn("a step")
 """,
             ),
             helps(
-                "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn) lets torch "
-                "warn at the end of the graph, but of no number that changes from call to call.",
+                "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn) lets "
+                "torch warn at the end of the graph. The message cannot contain a number that "
+                "changes from call to call.",
                 _WARN,
                 "import warnings\n"
                 "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)\n" + _WARN,
@@ -2087,9 +2099,9 @@ warnings.warn("a step")
         "`{name}` reads a clock, which torch does not trace.",
         [
             helps(
-                "Read the clock before and after the call of the compiled function: what it "
-                "measures in between is all that the function does, and on a GPU only if the "
-                "program waits for it (torch.cuda.synchronize()).",
+                "Read the clock before and after the call of the compiled function. The "
+                "difference is the time of the whole function. On a GPU, the program must first "
+                "wait for the GPU: torch.cuda.synchronize().",
                 _CLOCK,
                 """
 import time
@@ -2114,9 +2126,10 @@ seconds = time.perf_counter() - begin
         "torch does not trace `{name}`, which draws a random number.",
         [
             helps(
-                "Call `{name}` outside of the compiled function, and pass what it returns, a "
-                "number as a tensor (a Python number is a constant at first, so another compiles "
-                "again). Where a branch decides on it, decide outside, and pass True or False.",
+                "Call `{name}` outside of the compiled function, and pass its result. Pass a "
+                "number as a tensor: a Python number is a constant at first, so a second number "
+                "compiles again. If a branch decides on it, decide outside, and pass True or "
+                "False.",
                 _RANDOM,
                 """
 import random
@@ -2138,10 +2151,10 @@ result = [f(torch.ones(3), torch.tensor(random.random())) for _ in range(3)]
     ),
     row(
         "not traced",
-        "torch does not trace `{name}`, which is no Python code or is marked as skipped.",
+        "torch does not trace `{name}`: it is not Python code, or is marked as skipped.",
         [
             helps(
-                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                "Call `{name}` outside of the compiled function, and pass its result.",
                 _BUILTIN,
                 """
 import time
@@ -2162,7 +2175,7 @@ result = f(torch.ones(3))
     ),
     row(
         "print of other values",
-        "What is printed in the middle of the graph is more than tensors, texts and constants.",
+        "In the middle of the graph, the program prints more than tensors, strings and constants.",
         [
             helps(
                 "Print outside of the compiled function, or after it.",
@@ -2178,10 +2191,10 @@ print("the shape is", y.shape)
 """,
             ),
             helps(
-                "Print an f-string of it, and a tensor in "
-                "place of its .item(): torch._dynamo.config.reorderable_logging_functions.add"
-                "(print) lets torch print that at the end of the graph, but no number that "
-                "changes from call to call.",
+                "Print an f-string of it, and a tensor in place of its .item(): "
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
+                "that at the end of the graph. It cannot print a number that changes from call "
+                "to call.",
                 _PRINT_SHAPE,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
                 + _PRINT_SHAPE.replace('"the shape is", y.shape', 'f"the shape is {y.shape}"'),
@@ -2195,7 +2208,7 @@ print("the shape is", y.shape)
     ),
     row(
         "print",
-        "A message is printed in the middle of the graph.",
+        "The program prints a message in the middle of the graph.",
         [
             helps(
                 "Print outside of the compiled function, or after it.",
@@ -2211,10 +2224,10 @@ print("the sum is", y)
 """,
             ),
             helps(
-                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch "
-                "print at the end of the graph, where tensors and constants are printed: a number "
-                "that changes from call to call still breaks it, and inside of a "
-                "torch.autograd.Function the message is lost.",
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
+                "tensors and constants at the end of the graph. A number that changes from call "
+                "to call still breaks the graph. Inside of a torch.autograd.Function the message "
+                "is lost.",
                 _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n" + _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)",
@@ -2226,10 +2239,10 @@ print("the sum is", y)
     ),
     row(
         "builtin",
-        "The graph cannot hold a call of `{name}`.",
+        "The graph cannot contain a call of `{name}`.",
         [
             helps(
-                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                "Call `{name}` outside of the compiled function, and pass its result.",
                 _OPEN,
                 """
 @torch.compile(backend="eager")
@@ -2248,10 +2261,10 @@ result = f(torch.ones(3))
     ),
     row(
         "method",
-        "The graph cannot hold a call of `{name}`.",
+        "The graph cannot contain a call of `{name}`.",
         [
             helps(
-                "Call `{name}` outside of the compiled function, and pass what it returns.",
+                "Call `{name}` outside of the compiled function, and pass its result.",
                 _METHOD,
                 """
 import io
@@ -2297,12 +2310,12 @@ with lock:
     ),
     row(
         "bool of a size",
-        "An operator wants True or False, and is given a comparison of a size that may be any, "
-        "which torch has not decided yet.",
+        "An operator needs True or False, but gets a comparison of a dynamic size, which torch "
+        "has not evaluated.",
         [
             helps(
-                "Decide it: is_causal=True if x.shape[1] > 1 else False, with a compile for each. "
-                "In eager mode this is no error.",
+                "Evaluate it: is_causal=True if x.shape[1] > 1 else False, with a compile for "
+                "each. In eager mode the comparison is no error.",
                 _CAUSAL,
                 _CAUSAL.replace("x.shape[1] > 1", "True if x.shape[1] > 1 else False"),
             )
@@ -2313,8 +2326,8 @@ with lock:
     ),
     row(
         "no fake kernel",
-        "The operator `{name}` has no kernel for fake tensors, so torch cannot tell the shape "
-        "of its result.",
+        "The operator `{name}` has no kernel for fake tensors, so torch cannot determine the "
+        "shape of its result.",
         [
             helps(
                 "Register one: `@{name}.register_fake` on a function that returns an empty "
@@ -2334,11 +2347,11 @@ with lock:
     ),
     row(
         "number as a constant",
-        "A number that differs from call to call is needed as a constant here.",
+        "The code needs a constant here, but the number differs from call to call.",
         [
             helps(
-                "Compute before the call what the number decides, and pass that: True and False "
-                "are constants, with a compile for each.",
+                "Decide on the number before the call, and pass True or False: these are "
+                "constants, with a compile for each.",
                 _ENABLED,
                 _ENABLED.replace("f(x, step)", "f(x, on)")
                 .replace("enabled=step != 3", "enabled=on")
@@ -2349,12 +2362,12 @@ with lock:
     ),
     row(
         "limit",
-        "The function was compiled so often that torch gave up on it: calls that fit none of its "
-        "compiles run uncompiled.",
+        "The function reached torch's recompile limit: calls that fit none of its compiles run "
+        "uncompiled.",
         [
             helps(
-                "Remove what makes it recompile (`depyf run --recompiles` lists it): a higher "
-                "limit only moves the point where torch gives up.",
+                "Remove the cause of the recompiles (`depyf run --recompiles` lists it): a "
+                "higher limit only delays this.",
                 """
 torch._dynamo.config.recompile_limit = 2
 
@@ -2380,12 +2393,12 @@ result = [f(torch.ones(3), len("n" * size)) for size in range(2, 6)]
     ),
     row(
         "nothing to compile",
-        "In the call that torch saw, no operation on tensors is left to compile, so torch runs the "
-        "function as plain Python from then on, also where it is given tensors.",
+        "The call that torch traced has no operation on tensors to compile. torch runs the "
+        "function as plain Python from then on, also for calls with tensors.",
         [
             helps(
-                "Where later calls compute with tensors, let such a call be the first one, and "
-                "call the function without torch.compile where there are none.",
+                "If later calls compute with tensors, let such a call be the first one, and call "
+                "the function without torch.compile for calls without tensors.",
                 _NOTHING,
                 """
 def plain(values, step):
@@ -2401,12 +2414,12 @@ result = f([torch.ones(3)], 3)
     ),
     row(
         "nothing to compile on a side",
-        "The side of this branch that the first call took has nothing to compile, so torch runs "
-        "the rest of the function as plain Python from then on: {other} is never compiled.",
+        "The first call took a side of this branch that has nothing to compile. torch runs the "
+        "rest of the function as plain Python from then on: {other} is never compiled.",
         [
             helps(
-                "Decide before the call, and compile what {other} computes as a function of its "
-                "own; or let the first call be one that goes there.",
+                "Decide before the call, and compile what {other} computes as a separate "
+                "function; or let the first call take that side.",
                 _NOTHING_ON_A_SIDE,
                 """
 import random
@@ -2424,12 +2437,12 @@ result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, 
     ),
     row(
         "no compiler",
-        "Inductor makes its kernels with a C++ compiler (Triton with one for C), and found none.",
+        "Inductor needs a C++ compiler for its kernels (Triton needs one for C), and found none.",
         [
             helps(
-                "Install g++ or clang++ (the variables CXX and CC name them where they are not in "
-                'PATH), or run without: torch.compile(..., backend="aot_eager"), or depyf run '
-                "--backend aot_eager.",
+                "Install g++ or clang++ (set CXX and CC if they are not in PATH), or run without "
+                'Inductor: torch.compile(..., backend="aot_eager"), or depyf run --backend '
+                "aot_eager.",
                 _NO_COMPILER,
                 _NO_COMPILER.replace("@torch.compile", '@torch.compile(backend="aot_eager")'),
                 'torch.compile(..., backend="aot_eager")',
@@ -2439,12 +2452,12 @@ result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, 
     ),
     row(
         "no Python.h",
-        "Inductor compiles its kernels with Python's header files, which are not installed.",
+        "Inductor needs Python's header files to compile its kernels, and they are not installed.",
         [
             helps(
                 "Install them (Debian and Ubuntu: python3-dev; Fedora: python3-devel), or run "
-                'without: torch.compile(..., backend="aot_eager"), or depyf run --backend '
-                "aot_eager.",
+                'without Inductor: torch.compile(..., backend="aot_eager"), or depyf run '
+                "--backend aot_eager.",
                 _NO_HEADERS,
                 _NO_HEADERS.replace("backend=lowered", 'backend="aot_eager"'),
                 'torch.compile(..., backend="aot_eager")',
@@ -2454,12 +2467,12 @@ result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, 
     ),
     row(
         "no Triton",
-        "Inductor makes its kernels for GPUs with Triton, and found none that works.",
+        "Inductor makes its kernels for GPUs with Triton, and found no Triton that works.",
         [
             helps(
                 "Install the one that this PyTorch was built for (pip install triton), or run "
-                'without: torch.compile(..., backend="aot_eager"), or depyf run --backend '
-                "aot_eager.",
+                'without Inductor: torch.compile(..., backend="aot_eager"), or depyf run '
+                "--backend aot_eager.",
                 _NO_TRITON,
                 _NO_TRITON.replace("backend=lowered", 'backend="aot_eager"'),
                 'torch.compile(..., backend="aot_eager")',
@@ -2472,8 +2485,8 @@ result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, 
         "The backend raised an exception.",
         [
             helps(
-                'backend="eager", then "aot_eager": the first that fails too tells which part '
-                "of torch it is.",
+                'Try backend="eager", then "aot_eager": the first one that fails, too, shows '
+                "which part of torch fails.",
                 _BACKEND,
                 _BACKEND.replace("backend=lowered", 'backend="eager"'),
                 'torch.compile(..., backend="eager")',
@@ -2483,11 +2496,11 @@ result = [0 if random.random() < limit else f(torch.ones(3)) for limit in (2.0, 
     ),
     row(
         "backward",
-        "A backward pass is run inside of the compiled function.",
+        "The compiled function runs a backward pass.",
         [
             helps(
-                "Call .backward() outside: the backward graph of a compiled forward is "
-                "compiled, too.",
+                "Call .backward() outside of the compiled function: torch compiles the backward "
+                "graph of a compiled forward, too.",
                 _BACKWARD,
                 """
 @torch.compile(backend="eager")
@@ -2501,7 +2514,7 @@ result = x.grad * 2
             ),
             helps(
                 # no patch: where the loss came from another graph, the program gets no gradients
-                "Only where no other graph break stands between the loss and this line: "
+                "If no other graph break is between the loss and this line, "
                 "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph. After "
                 "another break, as at GradScaler.scale(), the gradients would be lost.",
                 _BACKWARD,
@@ -2513,7 +2526,8 @@ result = x.grad * 2
     ),
     row(
         "requires_grad_",
-        "A tensor that requires_grad_() was called on inside leaves the compiled function.",
+        "The compiled function calls requires_grad_() on a tensor, and that tensor leaves the "
+        "function.",
         [
             helps(
                 "Call requires_grad_() before the compiled function.",
@@ -2527,7 +2541,7 @@ result = f(torch.ones(3).clone().requires_grad_()).detach()
 """,
             ),
             helps(
-                "Return .detach() of it, where only the value is needed.",
+                "Return .detach() of it, if only the value is needed.",
                 _LEAK,
                 """
 @torch.compile(backend="eager")
@@ -2547,7 +2561,7 @@ result = f(torch.ones(3))
         "Dynamo leaves torch.nn.RNN, GRU and LSTM out of its graphs.",
         [
             helps(
-                "torch._dynamo.config.allow_rnn = True takes them in (torch calls it "
+                "torch._dynamo.config.allow_rnn = True adds them to the graphs (torch calls it "
                 "experimental).",
                 """
 torch.manual_seed(0)
@@ -2578,10 +2592,10 @@ result = f(torch.ones(2, 1, 3)).detach()
     ),
     row(
         "class",
-        "A class is defined inside of the compiled function.",
+        "The compiled function defines a class.",
         [
             helps(
-                "Define the class outside.",
+                "Define the class outside of the compiled function.",
                 """
 @torch.compile(backend="eager")
 def f(x):
@@ -2608,7 +2622,7 @@ result = f(torch.ones(3))
     ),
     row(
         "deepcopy",
-        "A tensor is copied by copy.deepcopy.",
+        "The compiled function copies a tensor by copy.deepcopy.",
         [
             helps(
                 "tensor.clone() copies it in the graph.",
@@ -2635,10 +2649,10 @@ result = f(torch.ones(3))
     ),
     row(
         "resize_",
-        "A tensor changes its size in place.",
+        "The compiled function resizes a tensor in place.",
         [
             helps(
-                "Make another tensor, by view, reshape or new_empty, instead of resizing one.",
+                "Make another tensor by view, reshape or new_empty instead.",
                 """
 @torch.compile(backend="eager")
 def f(x):
@@ -2664,10 +2678,10 @@ result = f(torch.ones(4))
     ),
     row(
         "random_",
-        "Tensor.random_ is not traced.",
+        "torch does not trace Tensor.random_.",
         [
             helps(
-                "torch.randint makes the same numbers as a tensor of its own.",
+                "torch.randint draws the same numbers into another tensor.",
                 """
 @torch.compile(backend="eager")
 def f(x):
@@ -2697,11 +2711,11 @@ MISSING_TOOLS = tuple(one for one in ROWS if one.key in ("no compiler", "no Pyth
 
 LOOP = row(
     "loop",
-    "It stands inside a loop, where torch cannot cut a graph.",
+    "It is inside a loop, where torch cannot split a graph.",
     [
         helps(
-            "Make the loop's body a function of its own: torch compiles that one, and cuts "
-            "it at this line.",
+            "Make the loop's body a separate function: torch compiles that function, and splits "
+            "its graph at this line.",
             _LOOP,
             """
 def body(x, i):
@@ -2749,7 +2763,7 @@ LIBRARY = row(
     [
         helps(
             "The line is in a library: leave the call at {caller} out of the compiled function, "
-            "and compile what comes before and after it by itself.",
+            "and compile the code before and after it separately.",
             """
 from torch.nn.utils import clip_grad_norm_
 weight = torch.ones(3, requires_grad=True)

@@ -800,9 +800,8 @@ result = [embed(text) for text in ("the cat", "the cat sat", "cat the sat the")]
 """
 
 _SMALL_TEXT = (
-    "torch compiles the sizes 0 and 1 by themselves, so one compile for size 1 and one for the "
-    "others is normal and needs no action; padding to a size of at least 2 before the call "
-    "avoids it."
+    "torch compiles the sizes 0 and 1 separately. One compile for size 1 and one for the others "
+    "is normal and needs no action; padding to a size of at least 2 before the call avoids it."
 )
 # without a patch: where the code branches on the size, the mark makes breaks and more compiles
 _UNBACKED_TEXT = (
@@ -816,15 +815,15 @@ ROWS = (
         "",
         [
             helps(
-                "torch.compile(..., dynamic=True) compiles once for sizes from 2 on of all inputs, "
-                "as long as sizes that were equal stay equal.",
+                "torch.compile(..., dynamic=True) compiles once for all sizes of 2 or more of "
+                "all inputs, as long as sizes that were equal stay equal.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
             ),
             # mark_dynamic raises where torch finds that a size is that of an input without a mark
             helps(
-                "{marks} before the first call does so for {this} alone.",
+                "{marks} before the first call does this for {this} only.",
                 _SIZES,
                 """
 @torch.compile(backend="eager")
@@ -848,8 +847,8 @@ for size in (4, 5, 6):
         [
             helps(
                 "dynamic=True and mark_dynamic do not help: {maker} makes the size a constant. "
-                "Where a loop over it does, which is unrolled, compile the loop's body as a "
-                "function of its own.",
+                "If a loop over it does this, because torch unrolls it, compile the loop's body "
+                "as a separate function.",
                 _UNBOUND,
                 """
 @torch.compile(backend="eager")
@@ -872,8 +871,8 @@ result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
         "",
         [
             helps(
-                "dynamic=True and mark_dynamic do not help: the loop at {at} is unrolled, which "
-                "makes the size a constant. Compile the loop's body as a function of its own.",
+                "dynamic=True and mark_dynamic do not help: torch unrolls the loop at {at}, "
+                "which makes the size a constant. Compile the loop's body as a separate function.",
                 _UNROLLED,
                 """
 @torch.compile(backend="eager")
@@ -896,9 +895,9 @@ result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
         "",
         [
             helps(
-                "dynamic=True and mark_dynamic do not help: {at} asks for an element of a dict or "
-                "a set by the size, which makes it a constant. Look that up before the call, and "
-                "pass what is found to a function compiled with dynamic=True.",
+                "dynamic=True and mark_dynamic do not help: {at} looks up an element of a dict "
+                "or a set by the size, which makes it a constant. Look it up before the call, "
+                "and pass the result to a function compiled with dynamic=True.",
                 _MASKS,
                 """
 masks = {}
@@ -923,8 +922,8 @@ result = [f(torch.ones(size, 2), mask_of(size)) for size in (3, 4, 5)]
         [
             helps(
                 "dynamic=True and mark_dynamic do not help: {called} at {at} makes the size a "
-                "constant. Call it before the compiled function, and pass what it returns as a "
-                "tensor to a function compiled with dynamic=True.",
+                "constant. Call it before the compiled function, and pass its result as a tensor "
+                "to a function compiled with dynamic=True.",
                 _WINDOW,
                 """
 import numpy
@@ -944,8 +943,8 @@ result = [f(torch.ones(size), torch.from_numpy(numpy.hanning(size))) for size in
         [
             helps(
                 "torch.compile was given dynamic=False, which makes each size and number a "
-                "constant: with dynamic=True one compile serves all from 2 on, with neither torch "
-                "takes any from the second compile on.",
+                "constant. With dynamic=True, one compile serves all of 2 or more; without the "
+                "option, they are dynamic from the second compile on.",
                 _STATIC,
                 _STATIC.replace("dynamic=False", "dynamic=True"),
             ),
@@ -956,9 +955,9 @@ result = [f(torch.ones(size), torch.from_numpy(numpy.hanning(size))) for size in
         "",
         [
             helps(
-                "This was compiled with automatic dynamic shapes off, by dynamic=False of "
-                "torch.compile or by torch._dynamo.config.automatic_dynamic_shapes: with "
-                "dynamic=True one compile serves all sizes and numbers from 2 on.",
+                "Automatic dynamic shapes were off for this compile: by dynamic=False of "
+                "torch.compile or by torch._dynamo.config.automatic_dynamic_shapes. With "
+                "dynamic=True, one compile serves all sizes and numbers of 2 or more.",
                 _NOT_AUTOMATIC,
                 _NOT_AUTOMATIC.replace('"eager"', '"eager", dynamic=True'),
             ),
@@ -969,9 +968,9 @@ result = [f(torch.ones(size), torch.from_numpy(numpy.hanning(size))) for size in
         "",
         [
             helps(
-                "dynamic=True does not help: the code makes {name} a constant, as the length of a "
-                "loop is, which is unrolled. Compile the loop's body as a function of its own, or "
-                "compute with a tensor.",
+                "dynamic=True does not help: the code makes {name} a constant, for example as "
+                "the length of a loop, which torch unrolls. Compile the loop's body as a "
+                "separate function, or compute with a tensor.",
                 _TIMES,
                 """
 @torch.compile(backend="eager")
@@ -993,9 +992,9 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
         "",
         [
             helps(
-                "dynamic=True does not help: the code picks an element of a list with {name}, so "
-                "each element is a compile. Pick it outside of the compiled function, and compile "
-                "what is picked: layers of one kind share a compile.",
+                "dynamic=True does not help: the code selects an element of a list with {name}, "
+                "so torch compiles for each element. Select it outside of the compiled function, "
+                "and compile the element: layers of one kind share a compile.",
                 _PICKED,
                 _PICKED.replace('torch.compile(Model(), backend="eager")', "Model()").replace(
                     "result = torch.ones(3)",
@@ -1011,8 +1010,8 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
         [
             helps(
                 "dynamic=True does not help: the code calls a function with {name} that no graph "
-                "can hold, see the graph break there. Call it before the compiled function, and "
-                "pass what it returns as a tensor.",
+                "can contain (see the graph break there). Call it before the compiled function, "
+                "and pass its result as a tensor.",
                 _INTEGER_IN_FUNCTION,
                 """
 import math
@@ -1032,7 +1031,7 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         [
             helps(
                 "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
-                "full). Pass torch.tensor({name}) in its place, where the operator takes one.",
+                "full). Pass torch.tensor({name}) instead, if the operator accepts a tensor.",
                 _CLAMP,
                 _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
             ),
@@ -1043,8 +1042,8 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: {called} at {at} makes a constant of what it is "
-                "given. Compute that before the call, and pass the result as a tensor: {name} "
+                "dynamic=True does not help: {called} at {at} makes its argument a constant. "
+                "Call it before the compiled function, and pass the result as a tensor: {name} "
                 "itself as a tensor may break the graph at {needing}.",
                 _LOGARITHM,
                 _LOGARITHM.replace("x * math.log(scale)", "x * scale").replace(
@@ -1060,7 +1059,7 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
             helps(
                 "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
                 "full), and as a tensor it may break the graph at {needing}. Decide or compute "
-                "that before the call, and pass the outcome, and torch.tensor({name}) for the "
+                "that before the call, and pass the result. Pass torch.tensor({name}) for the "
                 "operator.",
                 _LIMITED,
                 _LIMITED.replace("f(x, limit)", "f(x, limit, is_positive)")
@@ -1074,9 +1073,9 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: torch gives a float that the function sets back as a "
-                "number, which is a constant of the graph. Make {name} a tensor where it is first "
-                "set, or set it outside of the compiled function.",
+                "dynamic=True does not help: a float that the function sets becomes a Python "
+                "number after the call, which is a constant of the graph. Make {name} a tensor "
+                "where it is first set, or set it outside of the compiled function.",
                 _CLOCKED,
                 _CLOCKED.replace("self.time = 0.0", "self.time = torch.tensor(0.0)"),
             )
@@ -1088,7 +1087,8 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         [
             helps(
                 "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
-                "full). Make it a tensor where the program sets it, where the operator takes one.",
+                "full). Make it a tensor where the program sets it, if the operator accepts a "
+                "tensor.",
                 _CLAMP_ATTRIBUTE,
                 _CLAMP_ATTRIBUTE.replace(
                     "model.limit = limit", "model.limit = torch.tensor(limit)"
@@ -1101,10 +1101,10 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "{called} takes {name} as a number alone: a compile for each of a few is normal, "
-                "and as a tensor it would break the graph. With torch.tensor({name}) as s, "
-                "(1 - s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same, where "
-                "it has neither weight nor ignore_index.",
+                "{called} accepts {name} only as a number: a compile for each of a few values is "
+                "normal, and a tensor would break the graph. With s = torch.tensor({name}), (1 - "
+                "s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same, if the "
+                "call has no weight, ignore_index or reduction.",
                 _SMOOTHING,
                 _SMOOTHING.replace(
                     "torch.nn.functional.cross_entropy(x, y, label_smoothing=smoothing)",
@@ -1119,10 +1119,10 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "{called} takes {name} as a number alone: a compile for each of a few is normal, "
-                "and as a tensor it would break the graph. Where it takes many values, compute "
-                "the same with operators that take a tensor, such as + and *, torch.where, clamp, "
-                "and pass torch.tensor({name}).",
+                "{called} accepts {name} only as a number: a compile for each of a few values is "
+                "normal, and a tensor would break the graph. If there are many values, compute "
+                "the same with operators that accept a tensor, such as + and *, torch.where, "
+                "clamp, and pass torch.tensor({name}).",
                 _SLOPE,
                 _SLOPE.replace(
                     "torch.nn.functional.leaky_relu(x, slope)",
@@ -1136,7 +1136,7 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                "torch.compile(dynamic=True) makes it symbolic from the first call on.",
                 _OF_OBJECT,
                 _OF_OBJECT.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -1220,15 +1220,15 @@ for size in (2, 1):
         "",
         [
             helps(
-                "Set `torch.fx.experimental._config.use_duck_shape = False` before the first call: "
-                "sizes that happen to be equal then stay different sizes.",
+                "Set `torch.fx.experimental._config.use_duck_shape = False` before the first "
+                "call: sizes that happen to be equal then have separate symbols.",
                 _EQUAL,
                 "torch.fx.experimental._config.use_duck_shape = False" + _EQUAL + _DUCK_AGAIN,
                 "torch.fx.experimental._config.use_duck_shape = False",
             ),
             helps(
-                "Sizes that happen to be equal stay different sizes, too, where each is marked "
-                "before the first call: {marks}.",
+                "Or mark each size before the first call, which also gives equal sizes separate "
+                "symbols: {marks}.",
                 _SQUARE,
                 _SQUARE.replace(
                     "result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]",
@@ -1249,10 +1249,10 @@ for size in (3, 4, 5):
         "",
         [
             helps(
-                "An operator treats a part of {name} that is all of it apart, so the call in which "
-                "{position} reaches the end of dimension {index} has a compile of its own. Make "
-                "{name} with at least one place more in dimension {index} than is ever filled: "
-                "then no call reads all of it.",
+                "An operator has a special case for a slice that is all of {name}, so the call "
+                "in which {position} reaches the end of dimension {index} has a separate "
+                "compile. Allocate {name} with at least one element more in dimension {index} "
+                "than is ever filled: then no call reads all of it.",
                 _FILLED_TO_THE_END,
                 _FILLED_TO_THE_END.replace("torch.zeros(2, 6, 4)", "torch.zeros(2, 7, 4)"),
             )
@@ -1263,8 +1263,8 @@ for size in (3, 4, 5):
         "",
         [
             helps(
-                "A line, or an operation that treats size 1 apart, decides something on this "
-                "size, so each side is a compile; to avoid it, compute what differs before the "
+                "The code, or an operation with a special case for size 1, decides on this size, "
+                "so torch compiles for each side. To avoid it, compute what differs before the "
                 "call, or compute both sides.",
                 _DECIDED,
                 """
@@ -1282,9 +1282,9 @@ result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
         "",
         [
             helps(
-                "The code decides on the number, so each side is a compile, with dynamic=True, "
-                "too. To spare one, decide before the call, and pass the outcome as a tensor: "
-                "torch.where(outcome, a, b) computes both sides.",
+                "The code decides on the number, so torch compiles for each side, with "
+                "dynamic=True, too. To avoid one compile, decide before the call, and pass the "
+                "result as a tensor: torch.where(result, a, b) computes both sides.",
                 _PARITY,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -1301,9 +1301,9 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         "",
         [
             helps(
-                "torch's operators treat the numbers 0 and 1 apart, as they do with sizes, so one "
-                "compile for each and one for the others is normal and needs no action; a branch "
-                "before the call, with a function of its own for that number, avoids it.",
+                "torch's operators have special cases for the numbers 0 and 1, as for sizes. So "
+                "one compile for each and one for the others is normal and needs no action; a "
+                "branch before the call, with a separate function for that number, avoids it.",
                 _ROWS_OF,
                 _ROWS_OF.replace(
                     "f(x, rows) for",
@@ -1317,10 +1317,10 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: an operator or a function needs {name} as a constant "
-                "(a dimension, a number of groups, a key). One compile for each value is normal; "
-                "of a dimension, a copy that has it in front spares it: x.movedim({name}, 0).clone("
-                "memory_format=torch.contiguous_format) before the call.",
+                "dynamic=True does not help: an operator or a function needs {name} as a "
+                "constant (a dimension, a number of groups, a key). One compile for each value "
+                "is normal. If it is a dimension, pass a copy that has it in front to avoid "
+                "this: x.movedim({name}, 0).clone(memory_format=torch.contiguous_format).",
                 _DIMENSION,
                 _DIMENSION.replace("f(x, dimension):", "f(x):")
                 .replace("x.cumsum(dimension)", "x.cumsum(0)")
@@ -1337,8 +1337,9 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         "",
         [
             helps(
-                "torch makes a constant of a tensor without dimensions that is an index by itself: "
-                "index_select(0, {name}.reshape(1)).squeeze(0) in place of [{name}] takes any.",
+                "torch makes a constant of a zero-dimensional tensor that is the only index: "
+                "index_select(0, {name}.reshape(1)).squeeze(0) in place of [{name}] accepts any "
+                "value.",
                 _ROW_AT,
                 _ROW_AT.replace("x[at]", "x.index_select(0, at.reshape(1)).squeeze(0)"),
             ),
@@ -1349,9 +1350,9 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         "",
         [
             helps(
-                "dropout takes {name} as a constant, with dynamic=True, too: one compile for each "
-                "is normal. Where it takes many values, compute it with a tensor p, "
-                "torch.where(torch.rand_like(x) < p, 0.0, x / (1 - p)), in training alone: it "
+                "dropout takes {name} as a constant, with dynamic=True, too: one compile for "
+                "each is normal. If there are many values, compute it with a tensor p, "
+                "torch.where(torch.rand_like(x) < p, 0.0, x / (1 - p)), only in training. It "
                 "draws other random numbers than dropout.",
                 _DROPOUT,
                 _DROPOUT.replace(
@@ -1366,9 +1367,10 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: the code picks an element of a container of Python "
-                "numbers with {name}, so each is a compile. Make the container a tensor, pass "
-                "torch.tensor({name}), and pick with torch.take(container, {name}).",
+                "dynamic=True does not help: the code selects an element of a container of "
+                "Python numbers with {name}, so torch compiles for each. Make the container a "
+                "tensor, pass torch.tensor({name}), and select with torch.take(container, "
+                "{name}).",
                 _TABLE,
                 _TABLE.replace("[0.5, 1.0, 1.5, 2.0]", "torch.tensor([0.5, 1.0, 1.5, 2.0])")
                 .replace("table[index]", "torch.take(table, index)")
@@ -1400,8 +1402,8 @@ result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
         [
             helps(
                 "Pass {name}.clone(memory_format=torch.contiguous_format), so that the memory "
-                "layout is the same at each call: that dimension has one element, of which "
-                ".contiguous() leaves the stride as it is.",
+                "layout is the same at each call. That dimension has one element, and "
+                ".contiguous() does not change its stride.",
                 _LAST,
                 _LAST.replace("[:, -1])", "[:, -1]%s)" % _CLONED),
                 "{name} = {name}.clone(memory_format=torch.contiguous_format)",
@@ -1413,8 +1415,8 @@ result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
         "",
         [
             helps(
-                "{name} begins elsewhere in its memory than before, as a slice does: pass "
-                "{name}.clone(memory_format=torch.contiguous_format), which begins at 0.",
+                "{name} starts at another offset of its memory than before, as a slice does: "
+                "pass {name}.clone(memory_format=torch.contiguous_format), which starts at 0.",
                 _LAST.replace('"eager"', '"eager", dynamic=True'),
                 _LAST.replace('"eager"', '"eager", dynamic=True').replace(
                     "[:, -1])", "[:, -1]%s)" % _CLONED
@@ -1428,8 +1430,8 @@ result = [f(torch.ones(4, 4).contiguous()), f(torch.ones(4, 4).T.contiguous())]
         "",
         [
             helps(
-                "The cache grows at each call. torch.compile(..., dynamic=True) takes a length of "
-                "2 or more as symbolic from the first call on; 0 and 1 are compiles of their own.",
+                "The cache grows at each call. torch.compile(..., dynamic=True) makes a length "
+                "of 2 or more symbolic from the first call on; 0 and 1 have separate compiles.",
                 _CACHE,
                 _CACHE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -1463,8 +1465,8 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index 
         "",
         [
             helps(
-                "Each number of dimensions is a compile: reshape before the call to one number "
-                "of them.",
+                "torch compiles for each number of dimensions: reshape to one number of "
+                "dimensions before the call.",
                 _RANK,
                 """
 @torch.compile(backend="eager")
@@ -1500,9 +1502,8 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
         [
             helps(
                 "torch makes one entry for tensors that require grad and one for those that do "
-                "not, and both are normal. Where it is worth it to spare one, call "
-                "{name}.requires_grad_() before all calls; .detach() instead would cut gradients "
-                "that the program may need.",
+                "not, and both are normal. To avoid one, call {name}.requires_grad_() before all "
+                "calls. Do not call .detach(): it would cut gradients that the program may need.",
                 _GRAD,
                 _GRAD.replace("(torch.ones(3), last)", "(torch.ones(3).requires_grad_(), last)"),
             )
@@ -1513,8 +1514,8 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
         "",
         [
             helps(
-                "torch.inference_mode() needs an entry of its own, and so do tensors that were "
-                "made in it: use torch.no_grad() in its place, or inference_mode for all calls.",
+                "Calls in torch.inference_mode(), and tensors made in it, need a separate entry: "
+                "use torch.no_grad() in its place, or inference_mode for all calls.",
                 _INFERENCE,
                 _INFERENCE.replace("inference_mode", "no_grad"),
             )
@@ -1525,9 +1526,9 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
         "",
         [
             helps(
-                "Each mode has an entry, as training and evaluation do. Where the modes need not "
-                "differ, call it in the same one each time: inside one `torch.no_grad()` or "
-                "`torch.autocast`.",
+                "Each mode has an entry, for example training and evaluation. If the modes need "
+                "not differ, make all calls in the same mode, for example inside one "
+                "`torch.no_grad()` or `torch.autocast`.",
                 _MODE,
                 """
 @torch.compile(backend="eager")
@@ -1545,8 +1546,8 @@ with torch.no_grad():
         "",
         [
             helps(
-                "Set it once, before the first call of anything that is compiled: each setting "
-                "has an entry.",
+                "Set it once, before the first call of any compiled function: each setting has "
+                "an entry.",
                 _SETTING,
                 """
 @torch.compile(backend="eager")
@@ -1566,8 +1567,8 @@ torch.set_default_dtype(torch.float32)
         "",
         [
             helps(
-                "Keep the same keys at each call; take out what varies before the compiled "
-                "function is called.",
+                "Keep the same keys at each call: remove the keys that vary before the call of "
+                "the compiled function.",
                 _KEYS,
                 """
 @torch.compile(backend="eager")
@@ -1584,8 +1585,8 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
         "",
         [
             helps(
-                "Give each object all of its attributes before the first call, in __init__: one "
-                "that is added later makes another compile.",
+                "Give each object all of its attributes before the first call, in __init__: an "
+                "attribute that is added later causes another compile.",
                 _ADDED,
                 _ADDED.replace("        self.scale = 2", "        self.scale = self.offset = 2"),
             )
@@ -1608,9 +1609,9 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
         "",
         [
             helps(
-                "Where {name} is one of a few (a member of an enum, a class), one compile for each "
-                "is normal. Where only something that is computed from it is used (its value), "
-                "pass that as a tensor.",
+                "If {name} is one of a few values (a member of an enum, a class), one compile "
+                "for each is normal. If the code uses only a result computed from it (its "
+                "value), pass that as a tensor.",
                 _MEMBER,
                 _MEMBER.replace("x * mode.value", "x * mode").replace(
                     "(torch.ones(3), mode)", "(torch.ones(3), torch.tensor(mode.value))"
@@ -1659,9 +1660,9 @@ result = [f(torch.ones(3), tuple(past)) for past in ((torch.ones(3),), [torch.on
         "",
         [
             helps(
-                "With and without {name} needs code of its own: one compile for each is normal. "
-                "An empty container, or tensors that change nothing (ones, zeros), in place of "
-                "None spares one.",
+                "The code with and without {name} differs: one compile for each is normal. To "
+                "avoid one, replace None by an empty container, or by tensors that change "
+                "nothing (ones, zeros).",
                 _GIVEN,
                 """
 @torch.compile(backend="eager")
@@ -1717,9 +1718,8 @@ result = [f(torch.ones(3), double) for _ in range(3)]
         "",
         [
             helps(
-                "The loop over it is unrolled, so each length is a compile: stack the elements "
-                "into one tensor, or pad to one "
-                "length.",
+                "torch unrolls the loop over it, so it compiles for each length: stack the "
+                "elements into one tensor, or pad to one length.",
                 _LENGTH,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -1736,9 +1736,9 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         "",
         [
             helps(
-                "Each list of texts is a compile, by its length and by each of its texts: look up "
-                "before the call what the texts stand for, and pass that as one tensor to a "
-                "function compiled with dynamic=True.",
+                "torch compiles for each list of strings, by its length and by each string. Look "
+                "up the numbers for the strings before the call, and pass them as one tensor to "
+                "a function compiled with dynamic=True.",
                 _TEXTS,
                 """
 table = {"a": torch.ones(3), "b": torch.ones(3) * 2, "c": torch.zeros(3)}
@@ -1759,9 +1759,9 @@ for places in ("ab", "abc", "bcac"):
         "",
         [
             helps(
-                "The value comes from the part before the graph break at {at}. As a tensor, or "
-                "made in the graph without that break, it is no reason to recompile; passed in "
-                "from outside as a value of Python, it still is.",
+                "The value comes from the code before the graph break at {at}. A tensor, or a "
+                "value computed in the graph without that break, causes no recompile; a Python "
+                "value passed in from outside still does.",
                 _KEPT,
                 _KEPT.replace(".item()", ""),
             )
@@ -1773,7 +1773,7 @@ for places in ("ab", "abc", "bcac"):
         [
             helps(
                 "A list that grows at each call is guarded by its length: append outside of the "
-                "compiled function, and read nothing of it inside.",
+                "compiled function, and do not read the list inside.",
                 _HISTORY,
                 """
 history = []
@@ -1796,9 +1796,9 @@ for _ in range(4):
         "",
         [
             helps(
-                "A list that grows at each call is guarded by its length. What the function reads "
-                "of it is printed or logged alone: append, and print, outside of the compiled "
-                "function, which returns what is appended.",
+                "A list that grows at each call is guarded by its length. The function only "
+                "prints or logs what it reads of the list: append and print outside of the "
+                "compiled function, which returns the values to append.",
                 _SHOWN_OF,
                 """
 seen = []
@@ -1823,9 +1823,9 @@ for _ in range(4):
         "",
         [
             helps(
-                "Each length is a compile, wherever the list grows: pass len({name}) as an "
-                "argument of a function compiled with dynamic=True, and append outside of it. "
-                "Where Python decides on the length, decide before the call.",
+                "torch compiles for each length, wherever the list grows: pass len({name}) as an "
+                "argument of a function compiled with dynamic=True, and append outside of it. If "
+                "Python decides on the length, decide before the call.",
                 _LENGTH_OF,
                 """
 seen = []
@@ -1848,9 +1848,10 @@ for _ in range(4):
         "",
         [
             helps(
-                "Each length is a compile, wherever the list grows. Its end alone is read: pass "
-                "that, as {name}[-1], as an argument, and append outside of the compiled function; "
-                "what is decided on the length, decide before the call.",
+                "torch compiles for each length, wherever the list grows. The function reads "
+                "only the end of the list: pass that, as {name}[-1], as an argument, and append "
+                "outside of the compiled function. If the code decides on the length, decide "
+                "before the call.",
                 _END_OF,
                 """
 seen = []
@@ -1876,9 +1877,10 @@ for _ in range(4):
         [
             helps(
                 "The function reads all of a list that grows, so appending elsewhere does not "
-                "help: make one tensor for the most elements before the first call, write each "
-                "into it at a place that is a tensor (index_copy_), and compute with that tensor, "
-                "with a mask where zeros would count.",
+                "help. Before the first call, make one tensor for the greatest number of "
+                "elements. Write each element into it at an index that is a tensor "
+                "(index_copy_), and compute with that tensor, with a mask where zeros would "
+                "count.",
                 _ALL_OF,
                 """
 seen = torch.zeros(8)
@@ -1898,9 +1900,9 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
         "",
         [
             helps(
-                "The function gives {name} keys ({keys}), and without them it is another dict: "
-                "give it those keys before the first call, so that the later calls have no compile "
-                "of their own.",
+                "The function adds keys ({keys}) to {name}, and a dict without them has a "
+                "separate compile. Add those keys before the first call, so that later calls "
+                "need no other compile.",
                 _MEANS,
                 _MEANS.replace(
                     '{"sum": torch.zeros(3)}', '{"sum": torch.zeros(3), "mean": torch.zeros(3)}'
@@ -1913,11 +1915,10 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
         "",
         [
             helps(
-                "The function asks whether {name} has a key, and fills it, so what it holds is a "
-                "compile each time: give it all of its keys before the first call (an empty "
-                "tensor, or one for the most that is written into it). Where the keys are not "
-                "known then, ask and fill outside of the compiled function, and pass what is "
-                "found.",
+                "The function tests whether {name} has a key, and fills it, so torch compiles "
+                "for each content. Add all of its keys before the first call (an empty tensor, "
+                "or one for the most that is written into it). If the keys are not known then, "
+                "test and fill outside of the compiled function, and pass the result.",
                 _FILLED_BY_KEY,
                 _FILLED_BY_KEY.replace(
                     "cache = {}", 'cache = {key: torch.zeros(3) for key in ("a", "b")}'
@@ -1930,9 +1931,9 @@ result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
         "",
         [
             helps(
-                "What {name} holds decides what is computed, so one compile for each content is "
-                "normal where there are a few. Where there are many, pass a tensor with True for "
-                "what it holds, and let that decide: torch.where(held[i], a, b) computes both.",
+                "The content of {name} decides what is computed, so one compile for each content "
+                "is normal if there are few. If there are many, pass the content as a tensor of "
+                "bools, and decide with that: torch.where(held[i], a, b) computes both.",
                 _SKIPPED,
                 """
 @torch.compile(backend="eager")
@@ -1951,8 +1952,8 @@ result = [f(torch.ones(3), torch.arange(3) == number) for number in range(3)]
         "",
         [
             helps(
-                "A dict that the function fills is guarded by its contents: return what it is to "
-                "hold, and fill it outside of the compiled function.",
+                "A dict that the function fills is guarded by its contents: return the values, "
+                "and fill the dict outside of the compiled function.",
                 _MEMO,
                 """
 memo = {}
@@ -1974,8 +1975,8 @@ for _ in range(2):
         "",
         [
             helps(
-                "A container is guarded by its length, so each length is a compile: stack the "
-                "elements into one tensor before the call, or pad to one length.",
+                "A container is guarded by its length, so torch compiles for each length: stack "
+                "the elements into one tensor before the call, or pad to one length.",
                 _STACK,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -1994,8 +1995,9 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         "",
         [
             helps(
-                "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place of "
-                "lr=LR: a scheduler then changes its value, not the program.",
+                "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place "
+                "of lr=LR: a scheduler then changes the value of the tensor, and nothing "
+                "recompiles.",
                 _SCHEDULED,
                 _SCHEDULED.replace("lr=0.1", "lr=torch.tensor(0.1)"),
                 "lr=torch.tensor(...)",
@@ -2008,9 +2010,9 @@ result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
         [
             helps(
                 "{at} writes the learning rate as a number. Give the optimizer a tensor, "
-                "lr=torch.tensor(LR) in place of lr=LR, and write into it outside of the compiled "
-                'function, ["lr"].fill_(VALUE) in place of ["lr"] = VALUE: each without the other '
-                "does not help.",
+                "lr=torch.tensor(LR) in place of lr=LR, and write into it outside of the "
+                'compiled function, ["lr"].fill_(VALUE) in place of ["lr"] = VALUE. Both '
+                "changes are necessary.",
                 _RATE,
                 _RATE.replace("lr=0.1", "lr=torch.tensor(0.1)").replace(
                     '["lr"] = rate', '["lr"].fill_(rate)'
@@ -2036,7 +2038,7 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
                 "{name} = torch.tensor({name})",
             ),
             helps(
-                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                "torch.compile(dynamic=True) makes it symbolic from the first call on.",
                 _FLOAT,
                 _FLOAT.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -2048,7 +2050,7 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
         "",
         [
             helps(
-                "torch.compile(dynamic=True) takes it as symbolic from the first call on. As a "
+                "torch.compile(dynamic=True) makes it symbolic from the first call on. As a "
                 "tensor it would break the graph where the code decides on it.",
                 _TEMPERATURE,
                 _TEMPERATURE.replace('backend="eager"', 'backend="eager", dynamic=True'),
@@ -2069,7 +2071,7 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
                 ).replace("self.scale = 0.5", "self.scale = torch.tensor(0.5)"),
             ),
             helps(
-                "torch.compile(dynamic=True) takes it as symbolic from the first call on.",
+                "torch.compile(dynamic=True) makes it symbolic from the first call on.",
                 _ATTRIBUTE,
                 _ATTRIBUTE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -2081,10 +2083,10 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
         "",
         [
             helps(
-                "The first call fills the cache and later ones find it filled: one compile for "
+                "The first call fills the cache, and later calls find it filled: one compile for "
                 "each is normal and needs no action. Only a cache that is allocated before the "
-                "first call, and is called with the same shapes, has one (with transformers, "
-                "StaticCache and its early_initialization).",
+                "first call, and is called with the same shapes, has one compile (with "
+                "transformers, StaticCache and its early_initialization).",
                 _FILLED,
                 _FILLED.replace(
                     "self.is_initialized = False",
@@ -2098,9 +2100,9 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
         "",
         [
             helps(
-                "An integer attribute or global is a constant of the graph, and what changes "
-                "at each call recompiles at each call: "
-                "make it a tensor (a buffer), or keep it out of the compiled function.",
+                "An integer attribute or global is a constant of the graph. If it changes at "
+                "each call, torch compiles at each call: make it a tensor (a buffer), or keep it "
+                "out of the compiled function.",
                 _COUNTER,
                 """
 class Model(torch.nn.Module):
@@ -2117,9 +2119,9 @@ result = [model(torch.ones(3)) for _ in range(4)]
 """,
             ),
             helps(
-                "torch._dynamo.config.{setting} = True takes integer "
-                "attributes of modules as symbolic, from the second value on; with "
-                "torch.compile(dynamic=True), from the first on.",
+                "torch._dynamo.config.{setting} = True makes integer attributes of modules "
+                "symbolic from the second value on; with torch.compile(dynamic=True), from the "
+                "first on.",
                 _COUNTER,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _COUNTER.replace('backend="eager"', 'backend="eager", dynamic=True'),
@@ -2132,10 +2134,10 @@ result = [model(torch.ones(3)) for _ in range(4)]
         "",
         [
             helps(
-                "Python needs the value of {name} (a branch, a range, an element of a list), so "
-                "neither a tensor nor dynamic=True helps: count and decide outside of the compiled "
-                "function, and pass the outcome, as a tensor for torch.where or, with a compile "
-                "for each, as True or False.",
+                "Python needs the value of {name} (for a branch, a range, an element of a list), "
+                "so neither a tensor nor dynamic=True helps. Count and decide outside of the "
+                "compiled function, and pass the result: as a tensor for torch.where or, with a "
+                "compile for each, as True or False.",
                 _PARITY_OF_COUNTER,
                 """
 class Model(torch.nn.Module):
@@ -2155,11 +2157,11 @@ for calls in range(1, 5):
         "",
         [
             helps(
-                "{name} is what its object was made with, as the index of a layer is: each object "
-                "has compiles of its own, and together they may reach torch's limit. Compile what "
-                "calls all of them in place of each, the module that holds them as "
-                "torch.compile(model), or a function that takes them as an argument and has the "
-                "loop over them: the loop is unrolled, which is one compile.",
+                "{name} is set when its object is made, such as the index of a layer. So each "
+                "object has separate compiles, and together they may reach torch's limit. "
+                "Compile the code that calls all of them instead: the module that holds them, as "
+                "torch.compile(model), or a function that takes them as an argument and loops "
+                "over them. torch unrolls the loop into one compile.",
                 _SCALES,
                 _SCALES.replace('    @torch.compile(backend="eager")\n', "")
                 .replace("result = torch.ones(3)\n", "")
@@ -2170,9 +2172,9 @@ for calls in range(1, 5):
                 ),
             ),
             helps(
-                "torch._dynamo.config.{setting} = True takes integer "
-                "attributes of modules as symbolic, from the second value on; with "
-                "torch.compile(dynamic=True), from the first on.",
+                "torch._dynamo.config.{setting} = True makes integer attributes of modules "
+                "symbolic from the second value on; with torch.compile(dynamic=True), from the "
+                "first on.",
                 _LAYERS,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
@@ -2185,9 +2187,8 @@ for calls in range(1, 5):
         "",
         [
             helps(
-                "The first integer is taken as a constant, from the second on it is symbolic: "
-                "torch.compile(dynamic=True) skips "
-                "the first step.",
+                "The first integer is a constant, and from the second on it is symbolic: "
+                "torch.compile(dynamic=True) skips the first step.",
                 _INTEGER,
                 _INTEGER.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",
@@ -2199,8 +2200,8 @@ for calls in range(1, 5):
         "",
         [
             helps(
-                "Each of the two values needs code of its own: one compile for each is normal. To "
-                "spare one, let a tensor decide: torch.where(flag, a, b).",
+                "Each of the two values needs separate code: one compile for each is normal. To "
+                "avoid one, decide with a tensor: torch.where(flag, a, b).",
                 _FLAG,
                 """
 @torch.compile(backend="eager")
@@ -2217,9 +2218,9 @@ result = [f(torch.ones(3), torch.tensor(flag)) for flag in (True, False)]
         "",
         [
             helps(
-                "Where it is one of a few (a dtype, a device), one compile for each is normal. "
-                "Where only something that is computed from it is used, compute that before the "
-                "call, and pass it as a tensor.",
+                "If it is one of a few values (a dtype, a device), one compile for each is "
+                "normal. If the code uses only a result computed from it, compute that before "
+                "the call, and pass it as a tensor.",
                 _VALUE,
                 """
 @torch.compile(backend="eager")
@@ -2237,8 +2238,9 @@ result = [f(torch.ones(3), torch.tensor(kind.itemsize)) for kind in sizes]
         "",
         [
             helps(
-                "The text chooses what is computed, so one compile for each is normal and needs no "
-                "action; to compile what they share once, choose outside of the compiled function.",
+                "The string selects what is computed, so one compile for each is normal and "
+                "needs no action. To compile the shared code once, select outside of the "
+                "compiled function.",
                 _CHOOSING,
                 _CHOOSING.replace("f(x, kind)", "f(x)", 1)
                 .replace("heads[kind](x.sin())", "x.sin()")
@@ -2251,9 +2253,9 @@ result = [f(torch.ones(3), torch.tensor(kind.itemsize)) for kind in sizes]
         "",
         [
             helps(
-                "Where the text chooses what is computed, one compile for each text is normal. "
-                "Where only something that is computed from it is used (its length, a number "
-                "from a table), compute that before the call, and pass it as a tensor.",
+                "If the string selects what is computed, one compile for each string is normal. "
+                "If the code uses only a result computed from it (its length, a number from a "
+                "table), compute that before the call, and pass it as a tensor.",
                 _TEXT,
                 """
 @torch.compile(backend="eager")
@@ -2264,8 +2266,8 @@ result = [f(torch.ones(3), torch.tensor(len(name))) for name in ("ab", "abc", "a
 """,
             ),
             helps(
-                "A tokenizer, or another lookup by text, belongs before the call: compile what "
-                "takes its numbers.",
+                "A tokenizer, or another lookup by string, belongs before the call: compile the "
+                "function that takes its numbers.",
                 _TOKENIZER,
                 """
 vocabulary = {"the": 0, "cat": 1, "sat": 2}
@@ -2288,9 +2290,9 @@ result = [embed(tokenize(text)) for text in ("the cat", "the cat sat", "cat the 
         "",
         [
             helps(
-                "Each of the two needs code of its own: one compile for each is normal. What "
-                "changes nothing (a tensor of ones or zeros, a function that returns its "
-                "argument) in place of None spares one.",
+                "Each of the two needs separate code: one compile for each is normal. To avoid "
+                "one, replace None by a value that changes nothing (a tensor of ones or zeros, a "
+                "function that returns its argument).",
                 _NONE,
                 """
 @torch.compile(backend="eager")

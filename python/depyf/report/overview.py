@@ -577,11 +577,11 @@ class Node:
         if not in_loop and all(kind != "try" for kind, _ in around):
             return
         where = " in the ".join("`%s` of line %d" % one for one in reversed(around))
-        subject = "It stands in the "
+        subject = "It is in the "
         if way[1:]:
             named = ", ".join(short_place(*one) for one in way)
-            subject = "It is reached by way of %s; the first stands in the " % named
-        self.failure["then"] = "%s%s, where torch cannot cut a graph, so %s" % (
+            subject = "It is reached by way of %s; the first is in the " % named
+        self.failure["then"] = "%s%s, where torch cannot split a graph, so %s" % (
             subject,
             where,
             words.gives_up(self.is_resume),

@@ -106,7 +106,7 @@ def describe_constant(
         keep_unless_dynamic(found)
     if row is None:
         return
-    found["words"] += "; the compile for it fits no other value, either"
+    found["words"] += "; its compile fits no other value, either"
     if row == "integer used as a constant":
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
@@ -342,7 +342,7 @@ def describe_handed_on(found: Said, title: str) -> None:
         found: the reason.
         title: of the function that compiled code begins with, and which hands it on.
     """
-    where = " It is handed on: change it where `%s` is called." % title
+    where = " The caller passes it on: change it where `%s` is called." % title
     advised = []
     for text, patch in zip(found["help"], found["patches"]):
         if patch == _DYNAMIC:
@@ -456,7 +456,7 @@ def describe_equal_sizes(found: Said, dimension: Tuple[str, int], other: Tuple[s
         found: the reason.
         dimension, other: (tensor, dimension) of the size and of the other.
     """
-    found["words"] += "; torch took it and `%s.size(%d)`, which was equal, for one size" % other
+    found["words"] += "; torch gave it and `%s.size(%d)`, which was equal, one symbol" % other
     advise(found, "equal sizes", marks=marks_of([dimension, other], found["parameters"]))
 
 
@@ -470,7 +470,7 @@ def describe_decided_size(found: Said, decided: Sequence[Sequence[str]]) -> None
     row, names = _size_row(decided)
     if row == "size used as a constant":
         row, at = "shape condition", names["maker"]
-        found["words"] += "; it was symbolic, and made a constant" + (
+        found["words"] += "; it was symbolic, and became a constant" + (
             " at %s" % at if at != "the code" else ""
         )
     advise(found, row, **names)
@@ -510,7 +510,7 @@ def describe_stop(found: Said) -> None:
     """Says that the compile for any number has a graph break, which one for a number alone has not:
     made symbolic from the start, it would break at once.
     """
-    found["words"] += "; what is compiled for any number has a graph break"
+    found["words"] += "; the compile for any number has a graph break"
     found.update(row="", help=[], patches=[])
 
 

@@ -301,8 +301,8 @@ def gives_up(is_rest: bool) -> str:
     as the end of a sentence.
     """
     return (
-        "torch gives the %s function up: it runs as plain Python, and only functions that it calls "
-        "are compiled, torch's own (such as the modules of torch.nn) not."
+        "torch skips the %s function: it runs as plain Python, and torch compiles only functions "
+        "that it calls, except torch's own (such as the modules of torch.nn)."
     ) % ("rest of the" if is_rest else "whole")
 
 
@@ -325,6 +325,6 @@ def then_of(raw: str, called: bool = False) -> str:
     """
     gone = gives_up(bool(OF_REST.search(raw)))
     if _LOOP.search(raw):
-        where = "is called from" if called else "stands"
-        return "It %s inside a loop, where torch cannot cut a graph, so %s" % (where, gone)
+        where = "is called from" if called else "is"
+        return "It %s inside a loop, where torch cannot split a graph, so %s" % (where, gone)
     return gone[0].upper() + gone[1:] if _GIVEN_UP.search(raw) else ""

@@ -40,11 +40,11 @@ def given_up(entry: Document) -> Dict[str, str]:
 #: of a resume function that other code calls and that has no compile: torch lets a call run as it
 #: is, and tells nobody, where it finds no tensor in it
 NO_COMPILE_OF_REST = (
-    "torch made no compile of it while depyf looked: it was not called, or it had nothing to "
+    "torch made no compile of it while depyf recorded: it was not called, or it had nothing to "
     "compile and ran as plain Python."
 )
 _NO_COMPILE_OF_ONLY_REST = (
-    "torch made no compile of it while depyf looked: each call goes on with it, unless an "
+    "torch made no compile of it while depyf recorded: each call goes on with it, unless an "
     "exception ends the call before, so it had nothing to compile and ran as plain Python."
 )
 
@@ -73,15 +73,15 @@ def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
     at = "compile %s" % given_up["compile_id"]
     if given_up["why"] == "recompile limit":
         return (
-            "torch compiles it no more (%s reached the recompile limit): calls that fit none of "
-            "its compiles run as plain Python, and of what they call %s" % (at, _OWN_COMPILES)
+            "torch no longer compiles it (%s reached the recompile limit): calls that fit none of "
+            "its compiles run as plain Python. In those calls, %s" % (at, _OWN_COMPILES)
         )
     why = "%s failed" % at
     if given_up["why"] == "nothing to compile":
         why = "%s found nothing to compile" % at
-    return "torch gave it up (%s): it runs as plain Python%s." % (
+    return "torch skips it (%s): it runs as plain Python%s." % (
         why,
-        " from then on, and none of the compiles before is tried" if compiles else "",
+        " from then on, and none of its earlier compiles is tried" if compiles else "",
     )
 
 
@@ -161,7 +161,7 @@ def of_failure(
     if hard and not found["then"]:
         found["then"] = "torch raised the exception to the program, and it ended the call."
     if found["row"] == "limit" and not found["raised"] and not found["then"]:
-        found["then"] = "Of what those calls call, " + _OWN_COMPILES
+        found["then"] = "In those calls, " + _OWN_COMPILES
     return found
 
 
@@ -224,7 +224,7 @@ def _words_of_failure(text: str, operation: str) -> Said:
         )
     elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
         found["then"] = (
-            "torch raised this to the program instead of cutting the graph, as it does with "
+            "torch raised this to the program instead of breaking the graph, as it does with "
             "fullgraph=True."
         )
     return found

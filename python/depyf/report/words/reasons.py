@@ -252,7 +252,7 @@ def _describe(found: Said, guard: str) -> None:
         if match is not None:
             describe(found, match)
             return
-    found["words"] = "the guard `%s` does not hold any more" % guard
+    found["words"] = "the guard `%s` no longer holds" % guard
 
 
 def _describe_type(found: Said, match: Match[str]) -> None:
@@ -279,7 +279,7 @@ def _describe_state(found: Said, match: Match[str]) -> None:
 
 def _describe_missing_key(found: Said, match: Match[str]) -> None:
     found.update(kind="container", name=match.group("name"))
-    found["words"] = "the key `%s` is not there any more" % found["name"]
+    found["words"] = "the key `%s` no longer exists" % found["name"]
     advise(found, "keys")
 
 
@@ -335,7 +335,7 @@ def _describe_keys(found: Said, match: Match[str]) -> None:
         advise(found, _keys_row(found))
         return
     found["name"] = one.group("name")
-    change = "not in `%s`, now is" if one.group("not") else "in `%s`, is not any more"
+    change = "not in `%s`, now is" if one.group("not") else "in `%s`, no longer is"
     found["words"] = "the key %s was %s" % (one.group("key"), change % found["name"])
     added = one.group("not") and found["name"].endswith(".__dict__")
     advise(found, "attribute that is added" if added else _keys_row(found))
@@ -380,7 +380,9 @@ def _describe_no_function(found: Said, match: Match[str]) -> None:
 def _describe_attribute(found: Said, match: Match[str]) -> None:
     found.update(kind="value", name=match.group("name"))
     added = match.group("not")
-    change = "had no attribute %s, now has it" if added else "had the attribute %s, has it no more"
+    change = (
+        "had no attribute %s, now has it" if added else "had the attribute %s, no longer has it"
+    )
     found["words"] = "`%s` %s" % (found["name"], change % match.group("key"))
     if added:
         advise(found, "attribute that is added")
@@ -401,8 +403,8 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
     found.update(kind="shape condition", name="")
     if "# duck sizing added this equality" in found["raw"]:
         found["words"] = (
-            "torch took two sizes that were equal at the first call for one size, and they "
-            "are not equal any more: `%s`" % guard
+            "torch gave two sizes that were equal at the first call one symbol, and they are no "
+            "longer equal: `%s`" % guard
         )
         sizes = re.findall(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]", guard)
         equal = [(name, int(index)) for name, index in sizes]
@@ -413,21 +415,21 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
         if len(names) == 1:
             (found["name"],) = names
             told = found["name"], guard, CONSTANT_OF_FLOAT
-            found["words"] = "`%s` is another number than that for which `%s` holds; %s" % told
+            found["words"] = "`%s` is a number for which `%s` no longer holds; %s" % told
             is_global = bool(re.search(r"\bG\[", found["raw"]))
             of_argument = _is_argument(found["name"]) and not is_global
             kind = "float" if of_argument else "float attribute"
             advise(found, kind + " used as a constant")
         else:  # no advice was tested for several floats
             floats = ", ".join("`%s`" % one for one in sorted(names))
-            found["words"] = "`%s` does not hold any more, a constant of the floats %s" % (
+            found["words"] = "`%s` no longer holds, a constant of the floats %s" % (
                 guard,
                 floats,
             )
         return
     of_shape = bool(_OF_SHAPE.search(guard)) and not KEPT.search(guard)
     what = "shape" if of_shape else "number"
-    found["words"] = "a condition on a %s does not hold any more: `%s`" % (what, guard)
+    found["words"] = "a condition on a %s no longer holds: `%s`" % (what, guard)
     low = _FROM_TWO.match(guard)
     offset = _OFFSET.search(guard)
     if low is not None:
@@ -444,7 +446,7 @@ def _describe_condition(found: Said, match: Match[str]) -> None:
 
 def _describe_member(found: Said, match: Match[str]) -> None:
     found.update(kind="container", name=match.group("name"))
-    was, now = ("was not", "now is") if match.group("not") else ("was", "is not any more")
+    was, now = ("was not", "now is") if match.group("not") else ("was", "no longer is")
     told = match.group("item"), was, match.group("name"), now
     found["words"] = "`%s` %s in `%s`, %s" % told
     advise(found, "what a set holds")

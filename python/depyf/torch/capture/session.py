@@ -842,7 +842,7 @@ def _why_unattributed(entry: Entry) -> str:
     gone = words.given_up(entry.to_json())
     if gone:
         said = words.from_then_on(gone, 0)
-        return "torch made no code for this frame" + said[len("torch gave it up") :].rstrip(".")
+        return "torch made no code for this frame (" + said.partition(" (")[2].rstrip(".")
     return (
         "torch reported only a part of this compile: it began before the block or did not end in it"
     )
