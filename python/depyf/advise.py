@@ -91,7 +91,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
     gave_up = {node.frame for node in nodes if node.is_limit}
     for cause in causes:
         said = cause.get("reason") or cause.get("break") or cause["failure"]
-        within = _goes_with(cause, causes)
+        within = _breaks_causing(cause, causes)
         if said["row"] in NO_ACTION or not said["help"] and not within:
             continue
         node = cause["nodes"][0]
@@ -126,10 +126,10 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more["within"] = within
         found.append(Change(*told, also=(), gone=(), **more))
         reasons.append(cause.get("reason") or {})
-    return sorted(_with_what_is_beside(found, reasons), key=_rank)
+    return sorted(_merged_by_value(found, reasons), key=_rank)
 
 
-def _with_what_is_beside(found: List[Change], reasons: List[Dict[str, Any]]) -> List[Change]:
+def _merged_by_value(found: List[Change], reasons: List[Dict[str, Any]]) -> List[Change]:
     """The changes with one for each value: a recompile for which another value, too, was a constant
     is joined to the change of that value, with what helps besides.
     """
@@ -163,7 +163,9 @@ def _of_other_objects(cause: Dict[str, Any], nodes: List[Any]) -> List[Any]:
     return cause["nodes"] + [one for one in others if one not in cause["nodes"]]
 
 
-def _goes_with(cause: Dict[str, Any], causes: List[Dict[str, Any]]) -> FrozenSet[Tuple[str, int]]:
+def _breaks_causing(
+    cause: Dict[str, Any], causes: List[Dict[str, Any]]
+) -> FrozenSet[Tuple[str, int]]:
     """(file, line) of the breaks without which the reason of a recompile is none; empty where it
     stays, as for an argument that the program's own call gives, or what an object or a global
     holds.
@@ -403,7 +405,7 @@ def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bo
         if cause["kind"] == "recompile" and not cause["reason"]["help"]
         if not overview.is_normal(cause) and cause["cost"] >= 0.005
         if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
-        if not _goes_with(cause, causes)
+        if not _breaks_causing(cause, causes)
     ]
     rows = []
     for cause in left[:_MOST_LEFT]:
@@ -518,7 +520,7 @@ def _left_out(change: Change) -> str:
     if not any(map(_fails, (change,) + change.gone)):
         return ""
     end = "" if change.words.endswith(".") else "."
-    return end + " A function runs uncompiled at each call because of it: no second of that counts."
+    return end + " A function runs uncompiled at each call because of it; that time is not counted."
 
 
 def _together(top: List[Change], nodes: List[Any]) -> List[str]:
@@ -601,7 +603,7 @@ def _first_patch(
         return of_loop if of_loop in said["help"] else said["help"][1], ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
         return said["help"][0], ""
-    if said["row"] in _PUT_OFF and _gives_what_changes(said, file, line, document):
+    if said["row"] in _PUT_OFF and _passes_changing_number(said, file, line, document):
         return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "dynamic shape" and uses.calls(file, "tolist"):
         return said["help"][0], ""  # with the setting, torch may end in an error there
@@ -618,7 +620,7 @@ def _first_patch(
 _PUT_OFF = ("print", "warning", "log function")
 
 
-def _gives_what_changes(said: Dict[str, Any], file: str, line: int, document: Document) -> bool:
+def _passes_changing_number(said: Dict[str, Any], file: str, line: int, document: Document) -> bool:
     """Whether a line gives a number to a call because of which torch compiled again."""
     from depyf.report import overview, words
 

@@ -167,21 +167,30 @@ def decompile(
     name: Optional[str] = None,
     check: bool = True,
 ) -> DecompiledSource:
-    """The source of `code`'s bytecode, as a string.
+    """Decompiles bytecode and returns the source; nothing of it is executed.
 
-    `code`: anything that `code_of` takes. `name` replaces the function's own name. Of a function,
-    the defaults and annotations are shown; comments say what has no literal and no name, and what
-    was around the function. The code of a class, which a module has among its constants, is shown
-    as the class without what it derives from. Objects among the constants that have no literal
-    (modules, functions ...) appear as names such as `__const_7__`. Nothing is executed. Raises
-    TypeError for an object without bytecode, DecompilationError for bytecode that cannot be read.
+    For a function, the source includes defaults and annotations. Comments name the values that
+    have no literal and no name, and what wraps the function. The code of a class, a constant of its
+    module, is shown as the class without its bases. Constants without a literal (modules,
+    functions ...) appear as names such as `__const_7__`.
 
-    With `check`, the source is compiled and proven to do what the bytecode does; where that fails,
-    a form that keeps temporaries is tried, and where that fails too, the first line of the result
-    is a comment that says so. In code that torch made, the globals that it put there are taken to
-    be there, which `detail` says. The result's `verdict` and `detail` have the outcome
-    (`DecompiledSource`). This takes some 0.4 ms for a function of usual size, against 0.04 ms
-    without.
+    With `check`, the source is compiled and proven equivalent to the bytecode. If the proof fails,
+    a form that keeps temporaries is tried. If that fails, too, the first line of the result is a
+    comment that says so. For code that torch made, the proof assumes the globals that torch adds,
+    and `detail` says so. A check takes about 0.4 ms for a function of usual size; decompiling takes
+    0.04 ms.
+
+    Args:
+        code: a function, a code object, or any other object that `code_of` accepts.
+        indentation: columns of one level.
+        temp_prefix: how generated names of temporaries begin.
+        name: replaces the name of the function; None keeps it.
+        check: whether to prove the result.
+    Returns:
+        A `DecompiledSource`: a string with the attributes `verdict` and `detail`.
+    Raises:
+        TypeError: the object has no bytecode.
+        DecompilationError: the bytecode cannot be read.
     """
     found, function, layers = _unwrapped(code)
     texts, comments = _beside_the_code(found, function, layers)
@@ -344,7 +353,13 @@ def decompile_with_constants(
 
 
 def disassemble(obj: object) -> str:
-    """The instructions of `obj`, decoded the way the decompiler sees them, as text."""
+    """The instructions of an object's bytecode, as the decompiler decodes them, as text.
+
+    Args:
+        obj: a function, a code object, or any other object that `code_of` accepts.
+    Raises:
+        TypeError: the object has no bytecode.
+    """
     return str(_core.disassemble(code_of(obj)))
 
 
@@ -380,15 +395,22 @@ _PROOFS = ("identical", "exact", "equivalent")
 
 
 def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> CompareResult:
-    """Prove, without running them, that two functions or code objects do the same thing.
+    """Proves, without running them, that two functions or code objects do the same.
 
-    Returns a CompareResult. Constants count by type and value (0.0 is not -0.0, 1 is not True),
-    a NaN also by which object it is, other objects by identity; whether two equal constants are one
-    object does not count. Names of functions and docstrings
-    count with `names=True`; with False they do not; by default it is said that they differ. Of
-    functions, default values, closures and the globals that they use are compared too. What is
-    around a function (the object of a bound method, `functools.partial`, a generator's state) is
-    not, which `ignored` says.
+    Constants are compared by type and value (0.0 is not -0.0, 1 is not True), a NaN also by
+    identity, other objects by identity. Whether two equal constants are one object is ignored. For
+    functions, default values, closures and the globals that they use are compared, too. What wraps a
+    function (the object of a bound method, `functools.partial`, a generator's state) is ignored,
+    and `ignored` says so.
+
+    Args:
+        code_a, code_b: functions, code objects, or other objects that `code_of` accepts.
+        names: True compares the names of functions and docstrings; False ignores them; None
+            ignores them, and the result says whether they differ.
+    Returns:
+        A `CompareResult`; bytecode that cannot be read is 'unproven'.
+    Raises:
+        TypeError: one of the objects has no bytecode.
     """
     a, function_a, layers_a = _unwrapped(code_a)
     b, function_b, layers_b = _unwrapped(code_b)
@@ -462,13 +484,13 @@ def remove_indentation(code: str, indentation: int = 4) -> str:
 
 
 class Decompiler:
-    """Decompiles one function; the interface that programs written for the original depyf use.
+    """Decompiles one function; the interface of the original depyf.
 
-    Two of one code object are equal; the hash is the code object's id.
+    Decompilers of the same code object are equal. The hash is the id of the code object.
     """
 
     def __init__(self, code: object) -> None:
-        """`code`: anything that `decompile` takes."""
+        """`code`: any object that `decompile` accepts."""
         self.code = code_of(code)
         self._source = code
 
@@ -478,7 +500,7 @@ class Decompiler:
         temp_prefix: str = "__temp_",
         overwite_fn_name: Optional[str] = None,
     ) -> str:
-        """The source, unchecked; `overwite_fn_name` (sic) replaces the function's name."""
+        """The source, without a check; `overwite_fn_name` (sic) replaces the function's name."""
         return decompile(self._source, indentation, temp_prefix, overwite_fn_name, check=False)
 
     @staticmethod
@@ -489,16 +511,21 @@ class Decompiler:
         temp_prefix: str = "__temp_",
         filepath_template: Optional[str] = None,
     ) -> types.CodeType:
-        """Decompile one code object and compile it so that it can stand in for another.
+        """Decompiles a code object, and compiles the source to code that can replace another.
 
-        The result has the arguments, cell variables and free variables of `reference_code`, in
-        its order, and does what `code_to_decompile` does, which is proven first. With
-        `filepath_template`, whose `%d`, `%i` or `%s` becomes the lowest number that gives no file
-        that is there, the source is written to that file, and the function in it has the file's
-        name without `.py`. Without a template the code's file name is "noname".
-        Where Dynamo is loaded, globals that are named like those that it makes are taken to be
-        Dynamo's; inside of a bytecode hook that is looked up in the globals of the frame.
-        Raises DecompilationError when the proof fails.
+        If Dynamo is loaded, globals with names that Dynamo makes are assumed to be Dynamo's; inside
+        a bytecode hook they are looked up in the globals of the frame.
+
+        Args:
+            code_to_decompile: the code whose behaviour the result has.
+            reference_code: the code whose arguments, cell variables and free variables the result
+                has, in the same order.
+            indentation, temp_prefix: as for `decompile`.
+            filepath_template: a path with `%d`, `%i` or `%s`, which becomes the lowest number for
+                which no file exists. The source is written to that file, and the function is named
+                after the file. None writes no file; the code's file name is then "noname".
+        Raises:
+            DecompilationError: the result is not proven equivalent.
         """
         from depyf.recompile import recompile
 

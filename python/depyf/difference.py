@@ -671,8 +671,7 @@ class RankGroups:
         if not self:
             return "all %d ranks compiled the same graphs" % len(self.groups[0])
         out = [
-            "RANKS DIFFER. A job hangs when its ranks do not meet in the same collectives; they "
-            "compiled:",
+            "RANKS DIFFER. A job hangs if the collectives of its ranks differ; they compiled:",
         ]
         for group, difference in zip(self.groups[1:], self.differences):
             out.append(

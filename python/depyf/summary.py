@@ -260,7 +260,7 @@ def numbers_explained(text: str) -> str:
         return ""
     return (
         "[%s/%s] is torch's number of a compile: function %s, its compile %s, both counted from 0; "
-        "what follows a graph break is a function of its own" % (found.groups() * 2)
+        "the code after a graph break is a separate function" % (found.groups() * 2)
     )
 
 

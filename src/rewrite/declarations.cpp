@@ -744,7 +744,7 @@ StmtId function_of(Rewriter& r, std::span<const StmtId> body, std::vector<Parame
   return function;
 }
 
-StmtId function_that_declares(Rewriter& r, const std::vector<StrId>& names) {
+StmtId declaring_function(Rewriter& r, const std::vector<StrId>& names) {
   std::vector<std::uint32_t> ids;
   for (StrId name : names) ids.push_back(name.index);
   const StmtId declaration = r.add_statement(StmtKind::Global);
@@ -761,7 +761,7 @@ StmtId assign_none(Rewriter& r, ExprId target) {
 }
 
 /// A method that sets `names` of its `self`.
-StmtId function_that_sets(Rewriter& r, const std::vector<StrId>& names) {
+StmtId assigning_function(Rewriter& r, const std::vector<StrId>& names) {
   const StrId self = r.module.intern("self");
   std::vector<StmtId> body;
   for (StrId name : names)
@@ -872,11 +872,11 @@ void insert_declarations(Rewriter& r) {
   if (!unreachable.empty()) head.push_back(never(r, unreachable));
   if (r.lacks_yield) tail.push_back(never_yields(r));
   if (!r.unset.empty()) {
-    const StmtId ids[] = {function_that_sets(r, r.unset)};
+    const StmtId ids[] = {assigning_function(r, r.unset)};
     tail.push_back(never(r, ids));
   }
   if (!annotated.empty()) {
-    const StmtId ids[] = {function_that_declares(r, annotated)};
+    const StmtId ids[] = {declaring_function(r, annotated)};
     tail.push_back(never(r, ids));
   }
   if (head.empty() && tail.empty()) return;

@@ -55,7 +55,7 @@ class LateLoads {
 
   void run() {
     if (!lifted_.held_at_end.empty()) {
-      hold_what_was_stored();
+      hold_stored_values();
       uses_ = uses(lifted_);
     }
     one_per_use();
@@ -97,7 +97,7 @@ class LateLoads {
 
   /// In Lifted::held a load of what its own block has stored is the value that was stored, so that
   /// the load can move.
-  void hold_what_was_stored() {
+  void hold_stored_values() {
     std::vector<ValueId> stored(slots_), is(lifted_.values.size());
     for (std::uint32_t b : order_.blocks) {
       stored.assign(slots_, ValueId::none());

@@ -959,13 +959,13 @@ def test_changes_that_save_the_same_compile_say_what_they_save_together():
 
 def test_the_advice_of_recompiles_is_pointed_to_only_where_there_is_some():
     entries = [again("/a/b.py", 1, 2.0, "x == 2"), again("/a/b.py", 2, 1.0, SMALL)]
-    assert "What spares each stands at the recompiles." in advise.text(run_of(entries[:1]))
+    assert "The advice for each is at the recompiles." in advise.text(run_of(entries[:1]))
     unknown = again("/a/b.py", 3, 3.0, "___unknown_guard(x)")
     assert (
-        "Of the 3 compiles: what spares 1 stands at the recompiles; 1 needs no action (2/1); for 1 "
+        "Of the 3 compiles: the advice for 1 is at the recompiles; 1 needs no action (2/1); for 1 "
         "there is no advice that was tested (3/1)." in advise.text(run_of(entries + [unknown]))
     )
-    assert "stands at" not in advise.text(run_of([unknown]))
+    assert "at the recompiles" not in advise.text(run_of([unknown]))
 
 
 def test_of_a_function_it_is_told_once_that_torch_gave_it_up():

@@ -63,7 +63,9 @@ def test_what_comes_from_torchs_caches_is_linked_by_source_lines_and_says_so(
         "kernel",
         "source",
     )
-    assert "does not keep which node was made of which" in screen.page.locator(".warm").inner_text()
+    assert (
+        "does not record the relations between nodes" in screen.page.locator(".warm").inner_text()
+    )
     point(source, "torch.abs(a) + 1")
     assert all(
         "aten.%s" % name in lit(later) for name in ("abs", "add", "div")

@@ -263,7 +263,7 @@ def test_the_collectives_of_ranks_stand_beside_each_other(screen, tmp_path, size
         assert "same collectives: 1 all_reduce, 1 all_gather_into_tensor" in overview
         assert shown.locator(".apart").count() == 0
     else:
-        assert "do not meet in collective 1" in overview and "all_reduce(f32[5]" in overview
+        assert "differ at collective 1" in overview and "all_reduce(f32[5]" in overview
         assert shown.locator(".apart").count() == 1
     rows.first.locator("a").nth(1).click()
     shown.locator(".ln.cursor").first.wait_for()

@@ -358,5 +358,5 @@ def test_a_text_may_only_choose_what_is_computed(tmp_path, body, chooses):
 def test_the_innermost_function_that_begins_at_a_line_is_taken(tmp_path):
     path = tmp_path / "nested.py"
     path.write_text("def make(scale):\n    @wrapped\n    def inner(x, k):\n        return x\n")
-    assert uses.function_that_begins(str(path), 1).name == "make"
-    assert [uses.function_that_begins(str(path), line).name for line in (2, 3)] == ["inner"] * 2
+    assert uses.function_starting_at(str(path), 1).name == "make"
+    assert [uses.function_starting_at(str(path), line).name for line in (2, 3)] == ["inner"] * 2

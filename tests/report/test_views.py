@@ -176,7 +176,7 @@ def test_a_function_that_torch_gave_up_is_told_once_with_the_line_and_what_it_le
     assert "Why" in page.locator("[role=tab][aria-selected=true]").inner_text()
     assert "Code" not in " ".join(texts(screen, "[role=tab]"))  # there is none
     assert page.locator("#panel .reason").count() == 1
-    page.locator("#panel summary", has_text="as torch says it").first.click()
+    page.locator("#panel summary", has_text="torch's message").first.click()
     assert "graph break in loop" in page.locator("#panel .reason pre").first.inner_text()
     screen.picture("given_up")
 

@@ -995,7 +995,7 @@ def test_parts_that_call_each_other_in_a_circle_end_the_search_for_a_caller():
     node = overview.Node(run, {"is_resume": True}, {"name": "a"}, "a")
     other = overview.Node(run, {"is_resume": True}, {"name": "b"}, "b")
     node.callers, other.callers = [other], [node]
-    assert node.giver("x") is None
+    assert node.source_of_parameter("x") is None
 
 
 def test_settings_of_a_dump_that_are_no_table_are_left_out():

@@ -268,7 +268,9 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
     }
     for name, text in texts.items():
         assert "not called while" not in text, name
-    said = "orch made no compile of it while depyf recorded: it was not called, or it had nothing to"
+    said = (
+        "orch made no compile of it while depyf recorded: it was not called, or it had nothing to"
+    )
     for name in list(texts)[:3]:
         assert said in texts[name], name
     rests = sorted(set(re.findall(r"__resume_at_\d+_\d+", texts["full_code_for_*note_0.py"])))

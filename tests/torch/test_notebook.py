@@ -249,7 +249,7 @@ def test_functions_and_entries_show_themselves_too_and_are_short_in_a_terminal(b
     assert lists.nth(1).locator("option").all_text_contents() == ["0/1"]
     lists.nth(2).select_option(label="why it recompiled")
     text = page.locator("#entry details:not([hidden]) pre").inner_text()
-    assert "loud was False, is" in text.replace("`", "") and "as torch says it:" in text
+    assert "loud was False, is" in text.replace("`", "") and "torch's message:" in text
     lists.nth(2).select_option(label="graph breaks")
     assert "What helps: " in page.locator("#entry details:not([hidden]) pre").inner_text()
     code = page.locator("#run details:not([hidden]) pre")

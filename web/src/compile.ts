@@ -152,9 +152,7 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
 export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HTMLElement): void {
   const choices = readable(view);
   if (!choices.length) {
-    panel.append(
-      make("p", { class: "dim" }, "Nothing of this compile is text: see the other views."),
-    );
+    panel.append(make("p", { class: "dim" }, "This compile has no text: see the other views."));
     return;
   }
   const wide = innerWidth;
@@ -202,7 +200,7 @@ export function showCode(panel: HTMLElement, view: View, rest: string[], bar: HT
         { class: "dim warm" },
         "torch took this compile from its " +
           view.warm +
-          ", where it does not keep which node was made of which. So lines belong together here as their texts name the same source line, and all nodes of a line light up. Node by node: compile with ",
+          ", which does not record the relations between nodes. So lines are related here if their texts name the same source line, and all nodes of a line are marked. For relations between nodes, compile with ",
         make("code", {}, "caches=False"),
         ", or fill the caches with ",
         make("code", {}, "INDUCTOR_PROVENANCE=1"),

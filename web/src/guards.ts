@@ -192,7 +192,7 @@ export function showGuards(panel: HTMLElement, view: View): void {
     make(
       "p",
       { class: "lead" },
-      "All of these must hold for this entry to run. A marked one is what failed when torch compiled again.",
+      "All of these must hold for this entry to run. A marked guard failed when torch compiled again.",
     ),
     make(
       "div",

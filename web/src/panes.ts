@@ -582,8 +582,8 @@ export function pin(pane: Pane, line: HTMLElement | null): void {
         "here " + lineWords(away.map((number) => pane.first + number)),
       ),
     );
-  say(told.length ? "belongs to " + told.join("; ") : "belongs to no line of the other panes");
-  state.belongs(links, links.length ? "belongs to " : "belongs to no other line");
+  say(told.length ? "belongs to " + told.join("; ") : "no related line in the other panes");
+  state.belongs(links, links.length ? "belongs to " : "no related line");
 }
 /** Lit lines of a pane that are in another place than the lit ones around this line. */
 function apart(pane: Pane, number: number): number[] {
@@ -601,7 +601,7 @@ function unconnected(pane: Pane, line: HTMLElement): void {
   if (!/\S/.test(pane.lines[number] ?? "")) return;
   const words = pane.related
     ? "Nothing is known to belong to " + pane.label + " line " + (pane.first + number)
-    : "Which lines belong together is still being worked out";
+    : "The relations between lines are still being computed";
   say(words);
   state.belongs([], words);
 }

@@ -215,7 +215,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     foldButton.hidden = !(all || folded) || (!open.size && ops > MOST);
     foldButton.textContent = all || open.size ? "fold by module" : "draw every node";
     const hint = drawing.full
-      ? "; no more folds can be open at once"
+      ? "; no more modules can be unfolded at once"
       : drawing.folded
         ? ", folded; a click on a fold opens it"
         : "";
@@ -239,11 +239,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     const drawing = graph && arrange(graph, open, all);
     if (!graph || !drawing?.boxes.length) {
       frame.replaceChildren(
-        make(
-          "p",
-          { class: "dim" },
-          "Nothing in this text reads like a graph; it is in the view Code.",
-        ),
+        make("p", { class: "dim" }, "This text is not a graph; the view Code shows it."),
       );
       return;
     }

@@ -93,7 +93,7 @@ def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[
     line first, then those of its other lines.
     """
     function = uses.function_around(*called_at)
-    called = uses.function_that_begins(*function_at)
+    called = uses.function_starting_at(*function_at)
     if function is None or called is None or function is called:
         return None, []
     parameter = name.partition("[")[0].partition(".")[0]
@@ -169,7 +169,7 @@ def _inner(function: Any) -> Set[str]:
 
 def parameters(function_at: Place) -> List[str]:
     """The parameters of the function that begins at a place; [] where its source is not there."""
-    function = uses.function_that_begins(*function_at)
+    function = uses.function_starting_at(*function_at)
     return sorted(_parameters(function)) if function is not None else []
 
 

@@ -1227,7 +1227,7 @@ for size in (2, 1):
                 "torch.fx.experimental._config.use_duck_shape = False",
             ),
             helps(
-                "Or mark each size before the first call, which also gives equal sizes separate "
+                "Mark each size before the first call, which also gives equal sizes separate "
                 "symbols: {marks}.",
                 _SQUARE,
                 _SQUARE.replace(

@@ -273,7 +273,7 @@ def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) 
         for one in _nodes(tree)
         if isinstance(one, ast.ClassDef) and one.lineno <= line <= last_line(one)
     ]
-    caller = function_that_begins(*caller_at)
+    caller = function_starting_at(*caller_at)
     if not owner or not classes or caller is None:
         return set()
     methods = {one.name: one for one in classes[-1].body if isinstance(one, _SCOPES)}
@@ -388,7 +388,7 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     return [key for key in dict.fromkeys(given) if key not in read]
 
 
-def fills_what_it_asks(file: str, line: int, name: str) -> bool:
+def tests_and_fills(file: str, line: int, name: str) -> bool:
     """Whether the function around a line asks whether a dict has a key, and gives it keys."""
     tree, function = _read_at(file, line)
     if tree is None or function is None:
@@ -903,7 +903,7 @@ def function_around(file: str, line: int) -> Optional[Any]:
     return _read_at(file, line)[1]
 
 
-def function_that_begins(file: str, line: int) -> Optional[Any]:
+def function_starting_at(file: str, line: int) -> Optional[Any]:
     """The innermost function that begins at a line, with its decorators; None where there is
     none.
     """

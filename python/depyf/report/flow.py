@@ -209,7 +209,7 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
             "label": "▷ " + child.key,
             "kind": "function",
             "link": "#compile/" + child.key,
-            "title": "goes on in %s, which was compiled for another call" % child.called,
+            "title": "continues in %s, which was compiled for another call" % child.called,
         }
         for child in found.values()
     ] + [

@@ -412,16 +412,16 @@ class Node:
         self.called_at = at
         outer.frames.append(self)
         if outer.entry.get("name") and self.reasons:
-            names = [one for one in given.parameters(self.place) if self.giver(one)]
+            names = [one for one in given.parameters(self.place) if self.source_of_parameter(one)]
             self.reasons = self._reasons(names)
             for reason in self.reasons:
                 # advice for two values that differ together is for the other first
                 name = reason["beside"] or reason["name"]
-                giver = self.giver(words.argument_of(name))
-                if giver is not None:
-                    words.describe_handed_on(reason, giver.title)
+                source_of_parameter = self.source_of_parameter(words.argument_of(name))
+                if source_of_parameter is not None:
+                    words.describe_handed_on(reason, source_of_parameter.title)
 
-    def giver(self, name: str) -> Optional["Node"]:
+    def source_of_parameter(self, name: str) -> Optional["Node"]:
         """The compile whose caller, code that is not compiled, gives what the code in between hands
         on as a parameter; None where that is made in between.
         """
@@ -1310,7 +1310,7 @@ _HELP = {
     _KERNELS: _KEEP,
     _IN_TURN: (
         "torch._inductor.config.compile_threads (TORCHINDUCTOR_COMPILE_THREADS) is 1: with more, "
-        "torch compiles them beside each other."
+        "torch compiles them in parallel."
     ),
 }
 _NOT_KEPT = "Each process compiles these again. What torch names is what its cache cannot keep."
@@ -1407,15 +1407,15 @@ def overlap(rows: Sequence[Row]) -> str:
 
 
 def _of_recompiles(nodes: Sequence[Node]) -> str:
-    """Where it stands what spares recompiles, and of how many."""
+    """Where the advice for recompiles is, and for how many."""
     normal = [one for one in nodes if one.reasons[0]["row"] in advice.NO_ACTION + advice.NORMAL]
     helped = [one for one in nodes if one.reasons[0]["help"] and one not in normal]
     others = [one for one in nodes if one not in normal + helped]
     if len(helped) == len(nodes):
-        return "What spares each stands at the recompiles."
+        return "The advice for each is at the recompiles."
     said = []
     if helped:
-        said.append("what spares %d stands at the recompiles" % len(helped))
+        said.append("the advice for %d is at the recompiles" % len(helped))
     if normal:
         said.append("%d %s no action (%s)" % (len(normal), _need(normal), _ids(normal)))
     if others:

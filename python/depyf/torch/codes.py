@@ -200,7 +200,7 @@ _PROLOGUE = "(__is_tracing_resume_prologue)"
 _JUMP = re.compile(r"^[\s\d>]*JUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (\d+)\)$", re.M)
 
 
-def goes_on_at(code: types.CodeType) -> int:
+def resume_line(code: types.CodeType) -> int:
     """The line at which a resume function goes on; 0 where its bytecode does not tell.
 
     Torch puts a beginning before the bytecode of the function, which ends with a jump to there.

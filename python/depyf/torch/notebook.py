@@ -131,14 +131,14 @@ def _break(found: Any) -> str:
     ]
     lines += ["What helps: " + hint for hint in said["help"]]
     lines += ["torch's hint: " + hint for hint in said["hints"]]
-    return "\n".join([line for line in lines if line] + ["", "as torch says it:", said["raw"]])
+    return "\n".join([line for line in lines if line] + ["", "torch's message:", said["raw"]])
 
 
 def _reason(text: str) -> str:
     said = words.of_reason(text)
     lines = ["%s: %s" % (said["tried"], said["words"]) if said["tried"] else said["words"]]
     lines += ["What helps: " + hint for hint in said["help"]]
-    return "\n".join(lines + ["", "as torch says it:", text])
+    return "\n".join(lines + ["", "torch's message:", text])
 
 
 def run_html(run: Any) -> str:

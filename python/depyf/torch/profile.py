@@ -212,7 +212,7 @@ class Profile:
             figures = (computed["share"], _time(computed["each"]), computed["words"])
             lines.append("%5.1f %%  %10s  %s" % figures)
         lines += self._entry_lines()
-        titles = _told_apart([runtime.kernel_title(row.name) for row in self.operators[:10]])
+        titles = _distinct_names([runtime.kernel_title(row.name) for row in self.operators[:10]])
         width = max([32, *map(len, titles)])
         if titles:
             lines += ["", "%-*s calls       each" % (width, "operators and kernels")]
@@ -285,7 +285,7 @@ def _places(lines: List[str]) -> str:
     return ", ".join(lines[:2]) + more
 
 
-def _told_apart(names: List[str], width: int = 48) -> List[str]:
+def _distinct_names(names: List[str], width: int = 48) -> List[str]:
     """The names cut to about `width` characters, and to more where two would be the same."""
     longest = max(map(len, names), default=0)
     for size in range(width, longest):

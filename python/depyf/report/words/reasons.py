@@ -664,7 +664,7 @@ def list_row(used: Set[str]) -> str:
 
 def _keys_row(found: Said) -> str:
     """The row of other keys, by what the function does with the dict."""
-    fills = uses.fills_what_it_asks(found["file"], found["line"], found["name"])
+    fills = uses.tests_and_fills(found["file"], found["line"], found["name"])
     return "dict that is filled" if fills else "keys"
 
 
@@ -677,7 +677,7 @@ def _length_row(found: Said) -> str:
     row = list_row(used)
     if row:
         return row
-    if uses.fills_what_it_asks(found["file"], found["line"], found["name"]):
+    if uses.tests_and_fills(found["file"], found["line"], found["name"]):
         return "dict that is filled"
     if uses.keys_given(found["file"], found["line"], found["name"]):
         return "dict that is given keys"

@@ -17,8 +17,8 @@ from depyf.torch.fullcode import forget_texts
 
 
 class capture:
-    """Watches torch.compile inside the block and gives what it made as a `Run`; writes nothing,
-    replaces nothing.
+    """Records what torch.compile makes inside the block, as a `Run`; writes no files and replaces
+    no code.
 
     Example:
         >>> with depyf.capture() as run:
@@ -127,8 +127,8 @@ def rank_folder(folder: str) -> str:
 
 
 class prepare_debug(capture, contextlib.ContextDecorator):
-    """Watches torch.compile inside the block, writes everything it made to a folder, and makes it
-    steppable.
+    """Records what torch.compile makes inside the block, and writes it to a folder as files that a
+    debugger can step through.
 
     Each transformed code object is replaced by code compiled from its decompiled source in the
     folder, after a proof that both do the same; where there is no proof torch keeps its own. Inside
@@ -202,16 +202,19 @@ class prepare_debug(capture, contextlib.ContextDecorator):
 
 
 def explain_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
-    """Calls a function once under torch.compile and returns what was compiled; the call's result is
-    `run.result`.
-
-    It takes the function and its arguments as `find_nonfinite` and `profile` do. `depyf.explain`
-    is the package of the original project, so that this has another name than what it explains.
+    """Calls a function once under torch.compile, and returns what was compiled.
 
     Args:
-        fn: a function, module or already compiled callable; what is not compiled yet is compiled
-            with default options.
+        fn: a function, module or compiled callable; a function or module that is not compiled is
+            compiled with default options.
+        args, kwargs: its arguments.
+    Returns:
+        The run; `run.result` is the result of the call.
+    Raises:
+        ImportError: torch is not installed.
+        Exception: what the call raises.
     """
+    # another name than `depyf.explain`, which is a package of the original project
     torch = compat.require_torch()
     compiled = fn if compat.is_compiled(fn) else torch.compile(fn)
     with capture() as run:
@@ -221,7 +224,7 @@ def explain_call(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Run:
 
 
 def install() -> None:
-    """From now on the decompiled source follows each "MODIFIED BYTECODE" in the log of
+    """Prints the decompiled source after each "MODIFIED BYTECODE" in the log of
     TORCH_LOGS=+bytecode.
 
     Raises:
@@ -232,5 +235,5 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Ends what `install` began; harmless when it never was called."""
+    """Undoes `install`; does nothing if it was not called."""
     hub.print_source(-1)

@@ -21,7 +21,7 @@ from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
     bytecode_text,
-    goes_on_at,
+    resume_line,
     known_constants,
     known_to_tracebacks,
     left_to_tracebacks,
@@ -506,7 +506,7 @@ class Session(Records):
             )
             if ended or compiled is not None:
                 given_up = self._given_up(code) if ended else {}
-                said = _what_became(compiled, given_up, len(entry._rests))
+                said = _resume_function_note(compiled, given_up, len(entry._rests))
             texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
@@ -526,7 +526,7 @@ class Session(Records):
         part = Function(code.co_name, whole, through=through, is_resume=True)
         part.firstlineno = line or code.co_firstlineno
         title = part.title
-        at = goes_on_at(code)
+        at = resume_line(code)
         if at:
             title += ", from line %d on" % at
         return title, "__transformed_code_*_for_%s.py" % safe_name(part.stem()), bool(at)
@@ -682,7 +682,7 @@ class Session(Records):
             if self._full is not None and self._left_out:
                 self._full.message += "; %d code objects were left out" % self._left_out
             self.collect_guards()
-            self._tell_what_became()
+            self._note_skipped_functions()
             for entry in self.run.unattributed:
                 entry.detail = entry.detail or _why_unattributed(entry)
             self.run.unavailable = compat.unavailable()
@@ -695,7 +695,7 @@ class Session(Records):
         while self._shown:
             left_to_tracebacks(self._shown.pop())
 
-    def _tell_what_became(self) -> None:
+    def _note_skipped_functions(self) -> None:
         """Notes each function that torch no longer compiles, and adds notes on resume functions to
         the code that calls them.
         """
@@ -818,7 +818,9 @@ def _files_of(entries: List[Entry]) -> str:
     )
 
 
-def _what_became(function: Optional[Function], given_up: Dict[str, str], rests: int) -> str:
+def _resume_function_note(
+    function: Optional[Function], given_up: Dict[str, str], rests: int
+) -> str:
     """A sentence that says where the code of a resume function is, or why there is none.
 
     Args:

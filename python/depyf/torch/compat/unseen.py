@@ -40,7 +40,7 @@ def _skip_code() -> Any:
     return probe("code that Dynamo skips", find)
 
 
-def _skip_what_is_called() -> Any:
+def _skip_callees() -> Any:
     return probe("code below which Dynamo compiles nothing", lambda: _skip("SKIP"))
 
 
@@ -59,7 +59,7 @@ def hide_debuggers() -> None:
     """
     import bdb  # noqa: F401  a debugger may be loaded later, by breakpoint()
 
-    skip = _skip_what_is_called()
+    skip = _skip_callees()
     for module, owner, names in _STOPS if skip is not None else ():
         found = getattr(sys.modules.get(module), owner, None)
         for name in names:
