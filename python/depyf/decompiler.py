@@ -399,8 +399,8 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
 
     Constants are compared by type and value (0.0 is not -0.0, 1 is not True), a NaN also by
     identity, other objects by identity. Whether two equal constants are one object is ignored. For
-    functions, default values, closures and the globals that they use are compared, too. What wraps a
-    function (the object of a bound method, `functools.partial`, a generator's state) is ignored,
+    functions, default values, closures and the globals that they use are compared, too. What wraps
+    a function (the object of a bound method, `functools.partial`, a generator's state) is ignored,
     and `ignored` says so.
 
     Args:

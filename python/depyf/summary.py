@@ -548,8 +548,8 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         lines.extend("    help: " + _plain(hint) for hint in node.reasons[0]["help"])
     for node in stopped:
         lines.append(
-            "%s: torch stopped compiling %s at its next compile [%s]: calls that fit none of its %s run "
-            "uncompiled"
+            "%s: torch stopped compiling %s at its next compile [%s]: calls that fit none of its "
+            "%s run uncompiled"
             % (
                 _node_place(node, links),
                 shown(node.called),
