@@ -10,9 +10,9 @@ more. `verify` proves that both sides then keep the same values at each effect.
 import dis
 import sys
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple
 
-from depyf.assembler import Assembly, Instruction, named_locals
+from depyf.assembler import Assembly, Instruction, named_locals, with_locals
 from depyf.frame_contract import argument_names
 
 _OP = dis.opmap
@@ -23,6 +23,7 @@ _BORROW = _OP.get("LOAD_FAST_BORROW", -1)
 _LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
 _STARRED = _OP["CALL_FUNCTION_EX"]
 _CALLS = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX"))
+_ALL_CALLS = _CALLS | {"CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
 _HAS_LOCAL = frozenset(dis.haslocal)
 _LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
 _JUMPS = frozenset(
@@ -427,3 +428,62 @@ class _Consumption:
         while i < len(self.instructions) and self.instructions[i].name in ("COPY", "POP_EXCEPT"):
             i += 1
         return i < len(self.instructions) and self.instructions[i].name == "RERAISE"
+
+
+def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
+    """`code` with one value held until the operation at `offset` has run: a local that is cleared
+    before it, or the result of a call that nothing reads. Nearest first.
+
+    Torch's stack may hold such a value while other code runs, such as a context manager that is
+    made before a graph break and entered after it, or the closure of a resume function. The proof
+    of the result says whether the two are the same.
+    """
+    if sys.version_info < (3, 8):
+        return
+    listing = Assembly(code).instructions
+    at = [i for i, one in enumerate(listing) if one.unit <= offset // 2 < one.end]
+    if not at:
+        return
+    end = at[-1] + (listing[at[-1]].name == "PRECALL")
+    joins = {id(one.target) for one in listing if one.target is not None}
+    touched = {one.argument for one in listing[at[0] : end + 1] if one.op in _HAS_LOCAL}
+    for i in range(at[0] - 1, 0, -1):
+        one = listing[i]
+        if one.target is not None or id(one) in joins or one.name in _LEAVES:
+            return
+        if one.op == _DELETE:
+            if one.argument not in touched:
+                yield _moved_behind(code, i, end)
+        elif one.name == "POP_TOP" and _maker(listing, i).name in _ALL_CALLS:
+            yield _moved_behind(code, i, end)
+        if one.op in _HAS_LOCAL:
+            touched.add(one.argument)
+
+
+def _maker(listing: List[Instruction], i: int) -> Instruction:
+    """What makes the value that the POP_TOP at `i` drops; other values may end before it."""
+    i -= 1
+    while i > 2 and listing[i].name == "POP_TOP" and listing[i - 2].op in _LOADS:
+        i -= 3
+    return listing[i]
+
+
+def _moved_behind(code: types.CodeType, i: int, end: int) -> types.CodeType:
+    """`code` whose instruction `i`, which drops a value, does so after the instruction `end`."""
+    dropped = Assembly(code).instructions[i]
+    slot = dropped.argument
+    if dropped.op != _DELETE:
+        slot, name = len(code.co_varnames), "held_value"
+        while name in code.co_varnames + code.co_cellvars + code.co_freevars:
+            name += "_"
+        code = with_locals(code, code.co_varnames + (name,))
+    assembly = Assembly(code)
+    gone, last = assembly.instructions[i], assembly.instructions[end]
+    if gone.op == _DELETE:
+        _become_nothing(gone)
+    else:
+        gone.op, gone.argument = _STORE, slot
+    # read once more, so that the proof knows it as a value that is wanted until then
+    ends = [Instruction(_LOAD, slot), Instruction(_DELETE, slot), Instruction(_OP["POP_TOP"])]
+    assembly.rewrite(lambda one: [one] + ends if one is last else [one])
+    return assembly.assemble(co_stacksize=code.co_stacksize + 1)

@@ -50,7 +50,7 @@ from depyf.legend import (
     unused_note,
     wrapped,
 )
-from depyf.lifetimes import consume, starred_as, used_locals
+from depyf.lifetimes import consume, held_longer, starred_as, used_locals
 from depyf.unpacking import without_copies
 
 _CO_NESTED = 0x10
@@ -402,7 +402,58 @@ def _with_lifetimes(
         starred = starred_as(candidate, original, calls)
         if starred is not candidate:
             candidate, verdict, detail, _ = _prove(starred, original, own_locals)
+    candidate, verdict, detail = _held_as_torchs(candidate, verdict, detail, original, own_locals)
     return candidate, consumed, verdict, detail
+
+
+#: proofs that are tried to find which values torch's stack holds for longer
+_MOST_HELD = 100
+_DROPPED = re.compile(
+    r"at offset (\d+) / (\d+): .*the first holds a value that the second has drop"
+)
+
+
+def _held_as_torchs(
+    code: types.CodeType,
+    verdict: str,
+    detail: str,
+    original: types.CodeType,
+    own_locals: Tuple[str, ...],
+) -> Tuple[types.CodeType, str, str]:
+    """`code` whose values live as long as torch's stack holds them, the verdict and its detail; all
+    as given if that is not found.
+
+    The proof ends at the first operation during which only torch's code holds some value. So each
+    step lets one value live until that operation has run, or two of them, and counts if the proof
+    then comes further.
+    """
+    found, reason = code, detail
+    left = _MOST_HELD
+    while True:
+        missing = _DROPPED.match(reason)
+        if missing is None:
+            return code, verdict, detail
+        before = int(missing.group(1))
+        waiting = [(found, int(missing.group(2)), 1)]
+        further = None
+        while waiting and further is None:
+            base, offset, values = waiting.pop(0)
+            for held in held_longer(base, offset):
+                left -= 1
+                if left < 0:
+                    return code, verdict, detail
+                candidate, verdict_of_it, told, _ = _prove(held, original, own_locals)
+                if verdict_of_it in PROVEN:
+                    return candidate, verdict_of_it, told
+                place = _DROPPED.match(told)
+                if place is not None and int(place.group(1)) > before:
+                    further, reason = held, told
+                    break
+                if place is not None and int(place.group(1)) == before and values == 1:
+                    waiting.append((held, int(place.group(2)), 2))
+        if further is None:
+            return code, verdict, detail
+        found = further
 
 
 def _prove(

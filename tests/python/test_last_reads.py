@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 from depyf.frame_contract import argument_names
-from depyf.lifetimes import consume, starred_as, used_locals
+from depyf.lifetimes import consume, held_longer, starred_as, used_locals
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="nothing is consumed there")
 
@@ -699,3 +699,48 @@ def test_what_clears_a_local_has_room_on_the_stack(function):
             assert list(made) == [[], []]
         else:
             assert made == ([1, 2, [] if c else 0],)
+
+
+def made_of(function, code):
+    return types.FunctionType(code, function.__globals__, closure=function.__closure__)
+
+
+@pytest.mark.parametrize("name", ["held_value", "other"])
+def test_a_value_that_nothing_reads_lives_until_the_operation_has_run(name):
+    source = "def f(make, seen, %s):\n make('kept')\n seen()\n return %s\n" % (name, name)
+    found = {}
+    exec(source, found)
+    function = found["f"]
+    calls = [one.offset for one in dis.get_instructions(function) if one.opname.startswith("CALL")]
+    alive = []
+
+    def observed(code):
+        del alive[:]
+        references = []
+
+        def make(_):
+            one = Thing()
+            references.append(weakref.ref(one))
+            return one
+
+        assert (
+            made_of(function, code)(make, lambda: alive.append(references[0]() is not None), 5) == 5
+        )
+        assert references[0]() is None
+        return alive[0]
+
+    assert not observed(function.__code__)
+    made = list(held_longer(function.__code__, calls[1]))
+    assert [observed(code) for code in made] == [True]
+    assert made[0].co_varnames[:3] == function.__code__.co_varnames
+    assert made[0].co_stacksize > function.__code__.co_stacksize
+
+
+def test_no_value_is_held_over_a_branch():
+    def f(make, seen, flag):
+        make("dropped")
+        if flag:
+            seen()
+
+    calls = [one.offset for one in dis.get_instructions(f) if one.opname.startswith("CALL")]
+    assert list(held_longer(f.__code__, calls[-1])) == []

@@ -295,11 +295,74 @@ def break_in_a_closure_that_reads_what_changes(compiled):
         change = functools.partial(torch.add, other=3)
         return inner() + x
 
-    nested = hasattr(torch._dynamo.config, "nested_graph_breaks")
-    with (
-        torch._dynamo.config.patch(nested_graph_breaks=True) if nested else contextlib.nullcontext()
-    ):
+    with nested_breaks():
         return compiled(f)(x_())
+
+
+def nested_breaks():
+    """A block in which torch resumes the callers of the function that breaks, too."""
+    if hasattr(torch._dynamo.config, "nested_graph_breaks"):
+        return torch._dynamo.config.patch(nested_graph_breaks=True)
+    return contextlib.nullcontext()
+
+
+@program(4)
+def a_closure_is_resumed_with_its_callers(compiled):
+    # torch's stack holds the tuples of all closures until the last function is made
+    limit = torch.tensor([0.5, 9.0])
+
+    def f(x, y):
+        def inner(a, more):
+            stop(a)
+            return torch.mul(limit, a) + more
+
+        x = x + 1
+        y = chosen(y) + inner(y, len(y))
+        return x * y, inner(x, 2)
+
+    def chosen(value):
+        if limit[0] < 10:
+            return value * value
+        return value
+
+    with nested_breaks():
+        return compiled(f)(x_(2), x_(2))
+
+
+@program(8)
+def context_managers_wait_at_a_break(compiled):
+    def entered(x, manager, y, _):
+        with manager:
+            return x * y, torch.is_grad_enabled()
+
+    def returned(manager):
+        torch._dynamo.graph_break()
+        return manager
+
+    def held(x):
+        x = x + 1
+        manager, other = torch.set_grad_enabled(False), torch.enable_grad()
+        torch._dynamo.graph_break()
+        with manager:
+            x = x + 1
+            inside = torch.is_grad_enabled()
+        torch._dynamo.graph_break()
+        with other:
+            return x + 1, inside, torch.is_grad_enabled()
+
+    def passed(x):
+        x = x + 1
+        return entered(x, torch.set_grad_enabled(False), 2, torch._dynamo.graph_break())
+
+    def inlined(x):
+        x = x + 1
+        manager = returned(torch.set_grad_enabled(False))
+        with manager:
+            return x + 1, torch.is_grad_enabled()
+
+    results = [compiled(f)(x_()) for f in (held, passed, inlined)]
+    with nested_breaks():
+        return results + [compiled(f)(x_(2)) for f in (held, passed, inlined)]
 
 
 @program(2)
