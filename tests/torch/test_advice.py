@@ -1559,6 +1559,59 @@ def test_no_tensor_is_advised_for_what_torch_takes_as_a_number_alone(tmp_path):
         assert ("a tensor would break" in said["help"][0]) == (row.startswith("float of"))
 
 
+_TRAP = """
+import math
+import torch
+
+class Trap:
+    def field(self, x, t):
+        phase = math.cos(2.0 * math.pi * t)
+        return x * torch.tensor([1.0 + 0.1 * phase, 0.5])
+
+    def slope(self, x, t):
+        return -self.field(x, t)
+
+    def step(self, x, t, dt):
+        k = self.slope(x, t)
+        BODY
+        return x + dt * self.slope(x + dt * k, t + 0.5 * dt), t + dt
+"""
+
+
+@pytest.mark.parametrize(
+    "body, row, of_t, of_dt",
+    [
+        ("", "float in a function of math", ["t"], ["t"]),
+        ("k = k * math.exp(-dt)", "float in a function of math", ["dt", "t"], ["dt", "t"]),
+        ("k = k.clamp(max=dt)", "float in a function of math", ["t"], ["dt", "t"]),
+        ("if math.cos(t) > 0: k = k * 2", "float in a function", [], []),
+        ("k = k * round(t)", "float in a function", [], []),
+        ("k = k * math.gamma(t)", "float in a function", [], []),
+    ],
+)
+def test_what_a_program_does_with_a_number_decides_what_helps(tmp_path, body, row, of_t, of_dt):
+    program = tmp_path / "program.py"
+    program.write_text(_TRAP.replace("BODY", body))
+    begins = 1 + _TRAP[: _TRAP.index("    def step")].count("\n")
+    at = str(program), begins
+    for double, dtype in ((False, ""), (True, ", dtype=torch.float64")):
+        for name, wanted in (("t", of_t), ("dt", of_dt)):
+            said = words.of_reason("0/2: %s == 0.5  # (_dynamo/output_graph.py:3 in remove)" % name)
+            said["after"] = "0.75"
+            known = words.Known(("t", "dt"), double, ())
+            words.describe_constant(said, place=at, known=known)
+            text = said["help"][0]
+            assert "clamp, pow" not in text and "an operator" not in text
+            if wanted:
+                assert said["row"] == row
+                assert "math.cos" in text and "at program.py:7" in text and "torch.cos" in text
+                for one in ("t", "dt"):
+                    made = "pass torch.as_tensor(%s%s) in place of %s" % (one, dtype, one)
+                    assert (made in text) == (one in wanted), text
+            elif name == "t":
+                assert said["row"] == row
+
+
 @pytest.mark.parametrize(
     "body, used",
     [

@@ -733,15 +733,63 @@ for limit in (0.5, 1.5, 2.5):
     model.limit = limit
     result.append(compiled(torch.arange(4.0)))
 """
-_LOGARITHM = """
+_GAMMA = """
 import math
 
 @torch.compile(backend="aot_eager")
 def f(x, scale):
-    return x * math.log(scale)
+    return x * math.gamma(scale)
 
 result = [f(torch.ones(3), scale) for scale in (0.5, 1.5, 2.5)]
 """
+_PHASE = """
+import math
+
+class Field:
+    def __init__(self):
+        self.strength = 0.25
+
+    def weights(self, x, t):
+        phase = math.cos(2 * math.pi * t)
+        return torch.tensor([1 + self.strength * phase, phase, 0.5], dtype=x.dtype)
+
+field = Field()
+
+def force(x, t):
+    return x * field.weights(x, t)
+
+@torch.compile(backend="aot_eager")
+def f(x, t, dt):
+    middle = x + 0.5 * dt * force(x, t)
+    return x + dt * force(middle, t + 0.5 * dt)
+
+x, result = torch.ones(3, dtype=torch.float64), []
+for at, step in ((0.1, 0.25), (0.35, 0.25), (0.6, 0.25), (0.85, 0.25)):
+    x = f(x, at, step)
+    result.append(x)
+"""
+_DECAY = """
+import math
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rate = 0.5
+
+    def forward(self, x):
+        return x * math.log(self.rate)
+
+model = Model()
+compiled = torch.compile(model, backend="aot_eager")
+result = []
+for rate in (0.5, 1.5, 2.5):
+    model.rate = rate
+    result.append(compiled(torch.ones(3)))
+"""
+_MATH_TEXT = (
+    "dynamic=True does not help: {called} at {at} {takes} Python numbers alone. Write {torch} "
+    "there, and {tensors}: one without the other does not help."
+)
 _LIMITED = """
 @torch.compile(backend="aot_eager")
 def f(x, limit):
@@ -1030,8 +1078,8 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
-                "full). Pass torch.tensor({name}) instead, if the operator accepts a tensor.",
+                "dynamic=True does not help: {maker} {name} a constant. Pass {tensor} instead, if "
+                "the operator accepts a tensor.",
                 _CLAMP,
                 _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
             ),
@@ -1045,9 +1093,35 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 "dynamic=True does not help: {called} at {at} makes its argument a constant. "
                 "Call it before the compiled function, and pass the result as a tensor: {name} "
                 "itself as a tensor may break the graph at {needing}.",
-                _LOGARITHM,
-                _LOGARITHM.replace("x * math.log(scale)", "x * scale").replace(
-                    "f(torch.ones(3), scale)", "f(torch.ones(3), torch.tensor(math.log(scale)))"
+                _GAMMA,
+                _GAMMA.replace("x * math.gamma(scale)", "x * scale").replace(
+                    "f(torch.ones(3), scale)", "f(torch.ones(3), torch.tensor(math.gamma(scale)))"
+                ),
+            ),
+        ],
+    ),
+    row(
+        "float in a function of math",
+        "",
+        [
+            helps(
+                _MATH_TEXT,
+                _PHASE,
+                _PHASE.replace("math.cos(2", "torch.cos(2").replace(
+                    "f(x, at, step)", "f(x, torch.as_tensor(at, dtype=torch.float64), step)"
+                ),
+            ),
+        ],
+    ),
+    row(
+        "float attribute in a function of math",
+        "",
+        [
+            helps(
+                _MATH_TEXT,
+                _DECAY,
+                _DECAY.replace("math.log", "torch.log").replace(
+                    "model.rate = rate", "model.rate = torch.tensor(rate)"
                 ),
             ),
         ],
@@ -1057,10 +1131,9 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
-                "full), and as a tensor it may break the graph at {needing}. Decide or compute "
-                "that before the call, and pass the result. Pass torch.tensor({name}) for the "
-                "operator.",
+                "dynamic=True does not help: {maker} {name} a constant, and as a tensor it may "
+                "break the graph at {needing}. Decide or compute that before the call, and pass "
+                "the result. Pass {tensor} for the operator.",
                 _LIMITED,
                 _LIMITED.replace("f(x, limit)", "f(x, limit, is_positive)")
                 .replace("if limit > 0", "if is_positive")
@@ -1086,9 +1159,8 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
         "",
         [
             helps(
-                "dynamic=True does not help: an operator takes {name} as a constant (clamp, pow, "
-                "full). Make it a tensor where the program sets it, if the operator accepts a "
-                "tensor.",
+                "dynamic=True does not help: {maker} {name} a constant. Make it a tensor where "
+                "the program sets it, if the operator accepts a tensor.",
                 _CLAMP_ATTRIBUTE,
                 _CLAMP_ATTRIBUTE.replace(
                     "model.limit = limit", "model.limit = torch.tensor(limit)"

@@ -57,7 +57,7 @@ def _nodes(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
 
 
 @lru_cache(maxsize=16)
-def _functions(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
+def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     """The functions of a file, outer ones first."""
     return tuple(node for node in _nodes(tree) if isinstance(node, _SCOPES))
 
@@ -433,7 +433,7 @@ def is_of_each_object(file: str, name: str) -> bool:
     stores = [
         bool(given.get(id(node), set()) & _names(value))
         for node in _nodes(tree)
-        for target, value in _stores(node)
+        for target, value in stores_of(node)
         if isinstance(target, ast.Attribute) and target.attr == attribute
     ]
     return bool(stores) and all(stores)
@@ -455,7 +455,7 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value == 0
 
 
-def _stores(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
+def stores_of(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
     """(target, value) of each assignment of a statement, those of tuples one by one."""
     if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
         yield node.target, node.value or ast.Constant(None)
@@ -516,7 +516,8 @@ def _is_tensor(node: ast.AST) -> bool:
 #: parameters of torch's functions that take a Python number and no tensor
 _TAKES_NUMBERS = frozenset(
     "alpha beta delta dropout_p eps label_smoothing lambd lower margin max_norm max_val min_val "
-    "momentum negative_slope norm_type p scale_factor threshold upper value".split()
+    "momentum nan negative_slope neginf norm_type p posinf scale_factor threshold upper "
+    "value".split()
 )
 #: and the places where such functions take one of those without its name
 _PLACES_OF_NUMBERS = {
@@ -528,11 +529,14 @@ _PLACES_OF_NUMBERS = {
     "dropout3d": (1,),
     "elu": (1,),
     "feature_alpha_dropout": (1,),
+    "full_like": (1,),
     "group_norm": (4,),
     "hardshrink": (1,),
     "hardtanh": (1, 2),
     "layer_norm": (4,),
     "leaky_relu": (1,),
+    "nan_to_num": (1, 2, 3),
+    "new_full": (1,),
     "rms_norm": (3,),
     "softplus": (1, 2),
     "softshrink": (1,),
@@ -547,7 +551,7 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     A parameter that is given without its name is "".
     """
     tree = parsed(file) if file and line else None
-    own = {one.name for one in _functions(tree)}
+    own = {one.name for one in functions_of(tree)}
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
     for node in _nodes(function):
@@ -566,7 +570,7 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
 
 
 #: modules whose functions compute with Python's numbers, or with arrays of their own
-_OF_PYTHON = ("cmath", "math", "numpy", "scipy")
+OF_PYTHON = ("cmath", "math", "numpy", "scipy")
 
 
 def body_line(file: str, line: int) -> int:
@@ -574,7 +578,7 @@ def body_line(file: str, line: int) -> int:
     where there is none.
     """
     tree = parsed(file) if file and line else None
-    for one in _functions(tree):
+    for one in functions_of(tree):
         if _begins(one) <= line <= one.body[0].lineno:
             return int(one.body[0].lineno)
     return 0
@@ -624,19 +628,19 @@ def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.
     for node in _nodes(tree):
         if isinstance(node, ast.Call) and first <= node.lineno and last_line(node) <= last:
             called = path_of(node.func)
-            if _of_module(tree, called).partition(".")[0] in _OF_PYTHON:
+            if of_module(tree, called).partition(".")[0] in OF_PYTHON:
                 if any(not isinstance(one, ast.Constant) and _names(one) for one in node.args):
                     yield called, node
 
 
-def _of_module(tree: Any, called: str) -> str:
+def of_module(tree: Any, called: str) -> str:
     """A function as its module names it: `numpy.log` for `np.log`."""
     root, dot, rest = called.partition(".")
-    return _imported(tree).get(root, "") + dot + rest if root else ""
+    return imported(tree).get(root, "") + dot + rest if root else ""
 
 
 @lru_cache(maxsize=16)
-def _imported(tree: ast.Module) -> Dict[str, str]:
+def imported(tree: ast.Module) -> Dict[str, str]:
     """What a file imports, by the names that it gives."""
     found = {}
     for node in _nodes(tree):
@@ -847,7 +851,7 @@ def compiles(file: str) -> bool:
     tree = parsed(file) if file else None
     return any(
         is_compile(node)
-        or (isinstance(node, ast.Name) and _of_module(tree, node.id) == "torch.compile")
+        or (isinstance(node, ast.Name) and of_module(tree, node.id) == "torch.compile")
         for node in _nodes(tree)
     )
 
@@ -908,7 +912,7 @@ def function_starting_at(file: str, line: int) -> Optional[Any]:
     none.
     """
     found = None
-    for node in _functions(parsed(file) if file and line else None):
+    for node in functions_of(parsed(file) if file and line else None):
         if _begins(node) <= line <= node.body[0].lineno:
             if found is None or _begins(node) >= _begins(found):
                 found = node
@@ -918,7 +922,7 @@ def function_starting_at(file: str, line: int) -> Optional[Any]:
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
-    for node in _functions(tree):
+    for node in functions_of(tree):
         if node.lineno <= line <= last_line(node):
             if found is None or node.lineno >= found.lineno:
                 found = node
@@ -938,7 +942,7 @@ def _statement(function: Any, line: int) -> Optional[ast.stmt]:
     return None
 
 
-def _tests(node: ast.AST) -> Iterator[Any]:
+def tests_of(node: ast.AST) -> Iterator[Any]:
     """The expressions on which a node decides."""
     if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
         yield node.test
@@ -947,11 +951,11 @@ def _tests(node: ast.AST) -> Iterator[Any]:
 
 
 def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
-    """The expressions of which Python itself needs the value: what `_tests` has, the length of a
+    """The expressions of which Python itself needs the value: what `tests_of` has, the length of a
     range, the element of a container that the program makes of Python values, what `max`, `min`
     and sorting compare.
     """
-    yield from _tests(node)
+    yield from tests_of(node)
     if isinstance(node, ast.Call):
         name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
         if name == "range" and isinstance(node.func, ast.Name):
@@ -1007,12 +1011,12 @@ def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 
 
 def _tests_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
-    yield from _tests(node)
+    yield from tests_of(node)
 
 
 def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """The expressions on the size of which a node decides."""
-    for test in _tests(node):
+    for test in tests_of(node):
         for one in ast.walk(test):
             if isinstance(one, ast.Attribute) and one.attr in (
                 "shape",
@@ -1083,7 +1087,7 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
     name = node.id if isinstance(node, ast.Name) else node.attr
     for one in _nodes(tree):
         if isinstance(one, ast.Assign):
-            for to, value in _stores(one):
+            for to, value in stores_of(one):
                 if name == getattr(to, "id", getattr(to, "attr", "")):
                     yield value
 
@@ -1249,7 +1253,7 @@ def _decided_in_call(
 ) -> int:
     """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    called = [one for one in _functions(tree) if one.name == name]
+    called = [one for one in functions_of(tree) if one.name == name]
     if len(called) != 1:
         return 0
     parameters = [one.arg for one in called[0].args.args]

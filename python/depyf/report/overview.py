@@ -355,7 +355,7 @@ class Node:
         if tried is None:
             return
         source = str((self.function or {}).get("source") or "")
-        other = _constant_beside(reason, tried, self.entry, source)
+        other = _constant_beside(reason, tried, self.entry, source, self.place)
         before = {one.get("reason") for one in tried.get("breaks") or ()}
         if other is not None:
             words.describe_beside(reason, other)
@@ -700,7 +700,7 @@ def _asked(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
 
 
 def _constant_beside(
-    reason: words.Said, tried: Document, entry: Document, source: str
+    reason: words.Said, tried: Document, entry: Document, source: str, place: Tuple[str, int]
 ) -> Optional[words.Said]:
     """What is said of another value or length for which the entry that was tried was made, and the
     one that was made is for another; None where there is none. Torch names only the first guard
@@ -716,7 +716,7 @@ def _constant_beside(
         if not other["name"]:
             continue  # computed from several values: a condition, and no value of its own
         other["after"] = now[what, name][0]
-        words.describe_constant(other, source=source)
+        words.describe_constant(other, source=source, place=place, known=_known(entry))
         return other
     return None
 
@@ -785,6 +785,26 @@ def _made_at(reason: words.Said, entry: Document) -> str:
     return ""
 
 
+_FLOAT_OR_INT = re.compile(r"^___check_type_id\((?P<name>.+), \d+\), type=<class '(float|int)'>")
+_NUMBER = re.compile(r"^(?P<name>[^=<>!(]+?) == -?\d[\w.+-]*$")
+
+
+def _known(entry: Document) -> words.Known:
+    """What the guards and the symbols of a compile tell of its function."""
+    guards = [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
+    matches = [form.match(text) for text in guards for form in (_FLOAT_OR_INT, _NUMBER)]
+    numbers = [attribute_of(one.group("name")) for one in matches if one is not None]
+    symbols = [one for one in entry.get("symbols") or () if isinstance(one, dict)]
+    sources = [attribute_of(str(one.get("source") or "")) for one in symbols]
+    numbers += [one for one in sources if re.match(r"^[\w.]+$", one)]
+    stacks = [words.frame_places(map(str, one)) for one in entry.get("conditions") or ()]
+    for symbol in symbols:
+        frames = [one for one in symbol.get("user_stack") or () if isinstance(one, dict)]
+        stacks.append([(str(one.get("filename")), _whole(one.get("line"))) for one in frames])
+    double = any(re.search(r"^check_tensor\(.*\btorch\.float64\b", one) for one in guards)
+    return words.Known(tuple(dict.fromkeys(numbers)), double, tuple(map(tuple, stacks)))
+
+
 def _fill_after(
     reason: words.Said,
     entry: Document,
@@ -796,6 +816,9 @@ def _fill_after(
     decided = [[str(one) for one in stack] for stack in entry.get("conditions") or ()]
     if reason["kind"] == "size" and _has_size(reason, entry):
         words.describe_constant(reason, settings, source, decided)
+    if reason["kind"] == "shape condition" and words.is_of_float(reason["raw"]):
+        words.describe_float(reason, decided, place, _known(entry))
+        return
     # torch says what a value was; what it is now stands in the guards of the entry that was made
     # for it
     if (
@@ -845,7 +868,7 @@ def _fill_after(
             for one in entry["guards"]
             if words.is_of_float(str(one.get("comment") or ""))
         ]
-        more = settings, source, decided, place, of_floats
+        more = settings, source, decided, place, of_floats, _known(entry)
         words.describe_any(reason, breaks, guards, *more)  # it asks for no value any more
     if reason["after"]:
         reason["words"] = re.sub(
@@ -865,7 +888,7 @@ def _fill_after(
     if reason["kind"] == "value" and words.is_number(reason["after"]):
         made = _made_at(reason, entry)
         decided = [one for one in decided if made and one[-1].partition(" in ")[0].endswith(made)]
-        words.describe_constant(reason, settings, source, decided, place)
+        words.describe_constant(reason, settings, source, decided, place, _known(entry))
 
 
 def nodes_of(runs: Iterable[Document]) -> List[Node]:

@@ -5,11 +5,13 @@ they are from, and what helps.
 from depyf.report.words.beside import (
     OBJECT,
     SYMBOLIC,
+    Known,
     describe_any,
     describe_beside,
     describe_constant,
     describe_decided_size,
     describe_equal_sizes,
+    describe_float,
     describe_handed_on,
     describe_kept,
     describe_methods,
@@ -53,11 +55,12 @@ from depyf.report.words.reasons import (
     place_reason,
     short,
 )
-from depyf.report.words.stacks import in_library, split_location, users_line
+from depyf.report.words.stacks import frame_places, in_library, split_location, users_line
 
 __all__ = [
     "OBJECT",
     "SYMBOLIC",
+    "Known",
     "Said",
     "argument_of",
     "describe_any",
@@ -65,6 +68,7 @@ __all__ = [
     "describe_constant",
     "describe_decided_size",
     "describe_equal_sizes",
+    "describe_float",
     "describe_handed_on",
     "describe_kept",
     "describe_methods",
@@ -80,6 +84,7 @@ __all__ = [
     "describe_texts",
     "describe_type",
     "describe_value_of_type",
+    "frame_places",
     "from_then_on",
     "given_up",
     "gives_up",

@@ -3,9 +3,10 @@ another type, a constant beside it, a switch of modes.
 """
 
 import re
+from collections import namedtuple
 from typing import Any, Dict, List, Sequence, Tuple
 
-from depyf.advice import conditions, uses
+from depyf.advice import conditions, flows, uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.reasons import (
     CONSTANT_OF_FLOAT,
@@ -82,6 +83,11 @@ def is_number(text: str) -> bool:
     return type_of_literal(text) in ("int", "float")
 
 
+#: what the guards of a compile tell of a function: the names of its `numbers`, whether its tensors
+#: are `double`, the (file, line) of the frames that torch met in `stacks`, outermost first
+Known = namedtuple("Known", "numbers double stacks")
+UNKNOWN = Known((), False, ())
+
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 
 
@@ -91,6 +97,7 @@ def describe_constant(
     source: str = "",
     decided: Sequence[Sequence[str]] = (),
     place: Tuple[str, int] = ("", 0),
+    known: Known = UNKNOWN,
 ) -> None:
     """Says that the compile for another size or number is for that alone, as its guards tell.
 
@@ -100,6 +107,7 @@ def describe_constant(
         source: of the function, its decorators included.
         decided: stacks of the lines that may have made it a constant, outermost frame first.
         place: (file, line) where the function begins.
+        known: what the guards tell of the function.
     """
     row = _AGAIN.get(found["row"])
     if found["row"] == "growing cache":
@@ -117,7 +125,7 @@ def describe_constant(
     if row == "size used as a constant":
         row, names = _size_row(decided)
     elif row in ("float used as a constant", "float attribute used as a constant"):
-        row, names = _constant_float(found, row, source, decided, place)
+        row, names = _constant_float(found, row, source, decided, place, known)
     advise(found, _static_row(settings, source) or row, **names)
 
 
@@ -127,6 +135,7 @@ def _constant_float(
     source: str,
     decided: Sequence[Sequence[str]],
     place: Tuple[str, int],
+    known: Known,
 ) -> Tuple[str, Dict[str, str]]:
     """(row, names) of a float that is a constant in each compile, by what the program does with it;
     the arguments are those of `describe_constant`.
@@ -144,8 +153,17 @@ def _constant_float(
         elif names["called"]:
             row = "float of an operator"
         else:
-            row, names = _float_row(found, row, decided, place)
+            row, names = _float_row(found, row, decided, place, known)
+    if known.double and argument_of(found["name"]):
+        names["tensor"] = as_tensor(argument_of(found["name"]), known)
     return row, names
+
+
+def as_tensor(name: str, known: Known) -> str:
+    """The call that makes a tensor of a number, in which no digit is lost beside tensors of
+    float64.
+    """
+    return "torch.tensor(%s%s)" % (name, ", dtype=torch.float64" if known.double else "")
 
 
 def _sets(source: str, attribute: str) -> bool:
@@ -176,7 +194,11 @@ def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
 
 
 def _float_row(
-    found: Said, row: str, decided: Sequence[Sequence[str]], place: Tuple[str, int]
+    found: Said,
+    row: str,
+    decided: Sequence[Sequence[str]],
+    place: Tuple[str, int],
+    known: Known,
 ) -> Tuple[str, Dict[str, str]]:
     """(row, names) of a float that is a constant: what makes it one may be a function of Python,
     which takes no tensor, as may other lines that use it.
@@ -196,10 +218,93 @@ def _float_row(
         needed = uses.needed_at(of, inner, name)
         if needed:
             needing[of, needed] = None
+    every = _uses_of(name, place, known)
+    used = [one for one in every if name in one.names]
+    kinds = {one.kind for one in used}
+    if flows.MATH in kinds and not kinds & {flows.OUTSIDE, flows.NEEDED}:
+        return _math_row(row, every, name, known)
+    for one in used:
+        if one.kind in (flows.MATH, flows.OUTSIDE, flows.NEEDED):
+            needing[one.file, one.line] = None
+        if one.kind in (flows.MATH, flows.OUTSIDE) and not names:
+            names = {"called": one.called, "at": short_place(one.file, one.line)}
+    operators = [one for one in used if one.kind == flows.OPERATOR]
+    maker = _maker(operators)
     if not needing and not names:
-        return row, {}
+        return row, {"maker": maker}
+    names["maker"] = maker
     names["needing"] = _places_in_words(sorted(needing))
     return "float in a function" if names.get("called") else "float that Python needs", names
+
+
+def _uses_of(name: str, place: Tuple[str, int], known: Known) -> List[flows.Use]:
+    """Where the program uses a number that a function is given, as far as its source tells."""
+    numbers = dict.fromkeys(tuple(known.numbers) + (name,))
+    return flows.number_uses(place, numbers, known.stacks) if place[1] else []
+
+
+def _maker(operators: Sequence[flows.Use]) -> str:
+    """What makes a number a constant, with its verb: `clamp at f.py:3 makes`."""
+    told = list(
+        dict.fromkeys(
+            "%s at %s" % (one.called.rpartition(".")[2], short_place(one.file, one.line))
+            for one in operators
+        )
+    )
+    if not told or len(told) > 3:
+        return "the code makes"
+    return "%s %s" % (" and ".join(told), "makes" if len(told) == 1 else "make")
+
+
+def _math_row(
+    row: str, used: Sequence[flows.Use], name: str, known: Known
+) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of a float that goes into functions of math which torch has for tensors."""
+    wanted, met = flows.to_be_tensors(used, name)
+    operators = [one for one in used if one.kind == flows.OPERATOR and name in one.names]
+    if not all(one.names.intersection(wanted) for one in operators):
+        wanted = sorted(wanted + [name])
+    called = list(dict.fromkeys(one.called for one in met))
+    tensors = []
+    for one in wanted:
+        if one.isidentifier():
+            made = as_tensor(one, known).replace("torch.tensor", "torch.as_tensor")
+            tensors.append("pass %s in place of %s" % (made, one))
+        else:
+            tensors.append("make %s a tensor where the program sets it" % one)
+    places = dict.fromkeys((one.file, one.line) for one in met)
+    names = {
+        "called": " and ".join(called),
+        "torch": " and ".join("torch." + one.rpartition(".")[2] for one in called),
+        "at": _places_in_words(list(places)),
+        "takes": "takes" if len(called) == 1 else "take",
+        "tensors": ", and ".join(tensors),
+    }
+    kind = "float attribute" if "attribute" in row else "float"
+    return kind + " in a function of math", names
+
+
+def describe_float(
+    found: Said,
+    decided: Sequence[Sequence[str]],
+    place: Tuple[str, int],
+    known: Known,
+) -> None:
+    """Advises on a condition of floats that torch could not make tensors; the arguments are those
+    of `describe_constant`.
+    """
+    if found["name"]:
+        row, names = _constant_float(found, found["row"], "", decided, place, known)
+        advise(found, row, **names)
+        return
+    for name in sorted(conditions.names(found["failed"])):
+        used = [one for one in _uses_of(name, place, known) if name in one.names]
+        if {one.kind for one in used} <= {flows.MATH, flows.OPERATOR} and any(
+            one.kind == flows.MATH for one in used
+        ):
+            row, names = _math_row("float", _uses_of(name, place, known), name, known)
+            advise(found, row, **names)
+            return
 
 
 def _places_in_words(places: Sequence[Tuple[str, int]]) -> str:
@@ -272,6 +377,7 @@ def describe_any(
     decided: Sequence[Sequence[str]] = (),
     place: Tuple[str, int] = ("", 0),
     of_floats: Sequence[str] = (),
+    known_of: Known = UNKNOWN,
 ) -> None:
     """Says that the compile for another number takes any, or any of which a condition holds.
 
@@ -282,6 +388,7 @@ def describe_any(
         settings: those of the compile, where torch told them.
         source: as the next two, see `describe_constant`.
         of_floats: the guards that torch made of floats which it could not make tensors.
+        known_of: what the guards tell of the function.
     """
     name, before = found["name"], found["before"]
     known = [one for one in guards if conditions.holds(one, name, before) is False]
@@ -296,7 +403,7 @@ def describe_any(
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known and known[0] in of_floats and found["row"] in ("float", "float attribute"):
         # nothing decides on it: what is computed from it goes where no tensor can
-        row, names = _constant_float(found, _AGAIN[found["row"]], source, decided, place)
+        row, names = _constant_float(found, _AGAIN[found["row"]], source, decided, place, known_of)
         found["words"] += "; " + CONSTANT_OF_FLOAT
         advise(found, row, **names)
         return

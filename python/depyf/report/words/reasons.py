@@ -497,6 +497,9 @@ def advise(found: Said, key: str, **names: str) -> None:
     names = dict({"name": argument_of(found["name"]), "before": found["before"]}, **names)
     if not _is_programs(names["name"], found["parameters"]) and not is_of_global(found):
         names["name"] = ""  # advice that needs the name is not given
+    if names["name"]:
+        names.setdefault("tensor", "torch.tensor(%s)" % names["name"])
+    names.setdefault("maker", "the code makes")
     if names["name"] and names["name"].isidentifier() and "variable" not in names:
         names["variable"] = names["name"]
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
