@@ -276,3 +276,59 @@ def test_a_write_stands_above_what_reads_the_value_and_is_joined_to_it(screen, t
     assert page.evaluate(MIDDLE, ["setitem", "add_"]) and page.evaluate(MIDDLE, ["add_", "wrap"])
     assert "a write into a value" in page.locator(".legend").inner_text()
     assert page.evaluate(CROSSED) == [] and page.evaluate(UNDER) == []
+
+
+def test_a_graph_that_an_operation_is_given_opens_from_its_box(screen, tmp_path):
+    page = screen.open(dumped(tmp_path, WRITES), "compile/0/0/graph")
+    nodes = "[...document.querySelectorAll('.gn')].map((one) => one.dataset.node)"
+    box = page.locator(".gn[data-node=wrap]")
+    assert "▸ body_0: 2 operations" in box.text_content()
+    assert "picture of its own" in page.locator(".legend").inner_text()
+    box.dispatch_event("click")
+    screen.until(nodes + ".includes('sin')")
+    assert drawn(page) == {("x", "sin"), ("sin", "cond"), ("cond", "output")}
+    page.locator(".gn[data-node=cond]").focus()
+    page.keyboard.press("Enter")
+    screen.until(nodes + ".includes('cos')")
+    assert page.url.endswith("#compile/0/0/graph/Captured_Graph/body_0/inner_0")
+    assert drawn(page) == {("x", "cos"), ("cos", "output")}
+    page.locator(".way a", has_text="body_0").click()
+    screen.until(nodes + ".includes('sin')")
+    page.locator(".way a", has_text="the whole graph").click()
+    screen.until(nodes + ".includes('wrap')")
+    assert page.locator(".way").is_hidden()
+
+
+def test_the_legend_says_where_parameters_are(screen, tmp_path):
+    page = screen.open(dumped(tmp_path, TEXT), "compile/0/0/graph")
+    words = page.locator(".legend").inner_text()
+    assert "Parameters and buffers stand in the box of the operation that reads them" in words
+    (tmp_path / "other").mkdir()
+    page = screen.open(dumped(tmp_path / "other", WRITES), "compile/0/0/graph")
+    assert "Parameters" not in page.locator(".legend").inner_text()
+
+
+#: inputs of the first row that a graph's window does not show whole
+OUTSIDE = """() => {
+  const frame = document.querySelector(".picture").getBoundingClientRect();
+  return [...document.querySelectorAll(".gn.input")].filter((one) => {
+    const box = one.querySelector("rect").getBoundingClientRect();
+    return box.left < frame.left || box.right > frame.right || box.top < frame.top
+      || box.top > frame.top + 60;
+  }).map((one) => one.dataset.node);
+}"""
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+def test_a_graph_opens_at_its_inputs(screen, tmp_path, width):
+    """They stand at one side of what makes the picture wide."""
+    text = 'class G(torch.nn.Module):\n    def forward(self, L_a_: "f32[2]", L_b_: "f32[2]"):\n'
+    text += '        a = L_a_\n        b = L_b_\n        c: "f32[2]" = torch.add(a, b)\n'
+    text += '        zeros: "f32[2]" = torch.zeros(2)\n'
+    names = ["w%d" % number for number in range(22)]
+    for name in names:
+        text += '        %s: "f32[2, 1024, 4096]" = torch.narrow(zeros, 0)\n' % name
+    text += "        return (c, %s)\n" % ", ".join(names)
+    screen.page.set_viewport_size({"width": width, "height": 600})
+    page = screen.open(dumped(tmp_path, text), "compile/0/0/graph")
+    assert page.evaluate(OUTSIDE) == []

@@ -400,3 +400,72 @@ def test_four_times_the_resumed_functions_take_about_four_times_as_long():
 
     few = max(min(seconds(400) for _ in range(3)), 0.005)
     assert min(seconds(1600) for _ in range(3)) < 9 * few
+
+
+def test_a_function_of_which_nothing_was_compiled_says_so_in_the_flow(screen, tmp_path):
+    function = {"filename": "a.py", "firstlineno": 1}
+    empty = {"compile_id": "1/0", "metrics": {"duration_us": 1e5, "co_name": "log"}}
+    plain = dict(entry(2, 1.0), artifacts=[], graph_name="", name="mask")
+    functions = [
+        dict(function, name="step", entries=[entry(0, 1.0)]),
+        dict(function, name="log", entries=[empty]),
+        dict(function, name="mask", entries=[plain]),
+    ]
+    run = document.fit({"functions": functions, "unattributed": []})
+    shown = screen.open(written(tmp_path, run))
+    rows = dict(zip(("step", "log", "mask"), shown.locator(".flow .row").all_inner_texts()))
+    assert "∅" not in rows["step"]
+    assert "∅ nothing to compile" in rows["log"] and "∅ no graph" in rows["mask"]
+
+
+#: cells that are higher than one line, and names whose ends are not seen
+BROKEN = """() => {
+  const range = document.createRange();
+  const rows = [...document.querySelectorAll(".functions td.num")].filter((one) => {
+    range.selectNodeContents(one);
+    return range.getClientRects().length > 1;
+  });
+  const names = [...document.querySelectorAll(".bars .name")].filter((one) => {
+    const end = one.lastElementChild.getBoundingClientRect();
+    return end.right > one.getBoundingClientRect().right + 1 || end.width < 20;
+  });
+  return [...rows, ...names].map((one) => one.textContent);
+}"""
+
+
+@pytest.mark.parametrize("width", [1400, 1024, 800, 400])
+def test_numbers_keep_their_units_and_names_their_ends(screen, tmp_path, width):
+    run = of_functions(3)
+    for function in run["functions"]:
+        function["qualname"] = "SegformerForSemanticSegmentation.forward"
+        function["filename"] = "/site-packages/transformers/models/modeling_segformer.py"
+        for one in function["entries"]:
+            one["metrics"]["duration_us"] = 846e3
+    screen.page.set_viewport_size({"width": width, "height": 600})
+    shown = screen.open(written(tmp_path, document.fit(run)))
+    assert shown.locator(".bars .name").count() == 6
+    assert shown.evaluate(BROKEN) == []
+
+
+def test_a_heading_has_a_frame_only_for_the_keyboard(screen, tmp_path):
+    frame = "getComputedStyle(document.getElementById('view-title')).outlineStyle"
+    shown = screen.open(written(tmp_path, of_functions(2)), "compile/0/0")
+    screen.go("compile/1/0")
+    assert shown.evaluate("document.activeElement.id") == "view-title"
+    assert shown.evaluate(frame) == "none"
+    screen.go("")
+    shown.locator(".flow a.box.function").first.press("Enter")
+    shown.locator("#view-title").wait_for()
+    assert shown.evaluate(frame) == "solid"
+
+
+def test_bytecode_is_wrapped_as_the_other_texts_are(screen, tmp_path):
+    run = of_functions(1)
+    line = "  24  124 LOAD_CONST  7 ('past_key_values', %s)" % ", ".join(["'attention_mask'"] * 30)
+    run["functions"][0]["entries"][0]["transformed_bytecode"] = line
+    shown = screen.open(written(tmp_path, document.fit(run)), "compile/0/0/code/after")
+    cut = """[...document.querySelectorAll(".pane .code")].map(
+      (one) => one.scrollWidth > one.clientWidth + 1)"""
+    assert shown.evaluate(cut) and not any(shown.evaluate(cut))
+    shown.get_by_role("button", name="wrap").click()
+    assert any(shown.evaluate(cut))

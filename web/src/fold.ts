@@ -1,5 +1,5 @@
 // Which boxes a graph is drawn as: its nodes, or runs of nodes of one module.
-import { operator } from "./graph";
+import { innerOf, operator } from "./graph";
 import type { Graph, GraphNode } from "./types";
 
 export interface Box {
@@ -13,6 +13,8 @@ export interface Box {
   /** Title and lines where some of them are cut or left out; else empty. */
   whole: string[];
   nodes: GraphNode[];
+  /** Its lines that name a graph which its operation is given: the number of the line, and the name. */
+  inner: Map<number, string>;
   x: number;
   y: number;
   width: number;
@@ -37,6 +39,8 @@ export interface Drawing {
   folded: boolean;
   /** Whether there are too many boxes for one more fold to be opened. */
   full: boolean;
+  /** Whether parameters, and inputs, stand in the boxes of what reads them. */
+  held: { parameters: boolean; inputs: boolean };
 }
 
 /** A run of operations, which is drawn as one box or as the parts that it is split into. */
@@ -248,6 +252,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     title: string,
     lines: string[],
     nodes: GraphNode[],
+    inner: Map<number, string> = new Map(),
   ) => {
     const shown =
       lines.length > LINES
@@ -261,6 +266,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
       lines: shown.map(clip),
       whole: lines.length > LINES || [title, ...lines].some(isLong) ? [title, ...lines] : [],
       nodes,
+      inner: new Map([...inner].filter(([at]) => at < shown.length - (shown === lines ? 0 : 1))),
       x: 0,
       y: 0,
       width: 0,
@@ -290,23 +296,30 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     const node = graph.nodes.get(name);
     return node && node.kind !== "op" ? inputName(node) : name;
   };
-  const held = (nodes: GraphNode[]): GraphNode[] => {
+  const heldIn = (nodes: GraphNode[]): GraphNode[] => {
     const names = new Set(nodes.flatMap((node) => node.reads));
     return [...names].flatMap((name) => {
       const node = graph.nodes.get(name);
+      if (node && graph.inner.has(node.target.replace(/^self\./, ""))) return [];
       return node && !boxOf.has(name) && (node.kind === "parameter" || node.kind === "input")
         ? [node]
         : [];
     });
   };
   for (const part of parts) {
-    const inside = held(part.nodes);
+    const inside = heldIn(part.nodes);
     const last = part.nodes[part.nodes.length - 1];
     if (part.nodes.length === 1) {
       const lines = [last.name + (last.shape ? ": " + last.shape : ""), ...written(part.nodes)];
+      const graphs = new Map<number, string>();
+      for (const [name, inner] of innerOf(graph, last)) {
+        const count = inner.order.filter((node) => node.kind === "op").length;
+        graphs.set(lines.length, name);
+        lines.push("▸ " + name + ": " + count + (count === 1 ? " operation" : " operations"));
+      }
       for (const node of inside)
         lines.push(shortName(node, last) + (node.shape ? " " + node.shape : ""));
-      add("op", "", operator(last.target), lines, part.nodes);
+      add("op", "", operator(last.target), lines, part.nodes, graphs);
     } else {
       const parameters = inside.length
         ? ", " + inside.length + " parameter" + (inside.length === 1 ? "" : "s")
@@ -318,7 +331,7 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     }
   }
   if (graph.result) {
-    const inside = held([graph.result]);
+    const inside = heldIn([graph.result]);
     add(
       "output",
       "",
@@ -346,6 +359,10 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
     edges: [...edges.values()],
     folded: parts.some((part) => part.nodes.length > 1),
     full,
+    held: {
+      parameters: heldIn(graph.order).some((node) => node.kind === "parameter"),
+      inputs: inputs.length > PARTS,
+    },
   };
 }
 

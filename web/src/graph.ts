@@ -25,6 +25,8 @@ export interface GraphData {
   output_lines: number[];
   /** A writer, the nodes whose values it writes into, and those that read them next. */
   writes?: [number, number[], number[]][];
+  /** The graphs that operations are given, by name. */
+  inner?: Record<string, GraphData>;
 }
 
 /** A graph with its nodes by name. */
@@ -58,7 +60,19 @@ export function expand(data: GraphData): Graph {
       node.behind = [...(node.behind ?? []), order[writer].name];
     }
   }
-  return { nodes, order, result };
+  const inner = new Map(
+    Object.entries(data.inner ?? {}).map(([name, one]): [string, Graph] => [name, expand(one)]),
+  );
+  return { nodes, order, result, inner };
+}
+
+/** The graphs that a node's operation is given, by name; `self.body_0` stands in a text, `body_0` in a live graph. */
+export function innerOf(graph: Graph, node: GraphNode): [string, Graph][] {
+  return node.reads.flatMap((name) => {
+    const target = graph.nodes.get(name)?.target.replace(/^self\./, "") ?? "";
+    const found = graph.inner.get(target);
+    return found ? [[target, found] as [string, Graph]] : [];
+  });
 }
 
 function placeOf([file, line, , code]: GraphData["places"][0], at: number): Place {

@@ -110,11 +110,13 @@ function ready() {
   if (location.hash.length > 1) show();
 }
 addEventListener("resize", fitToWindow);
+addEventListener("pointerdown", () => root.classList.remove("keyed"));
 addEventListener("hashchange", () => {
   scrollTo(0, 0);
   route();
 });
 addEventListener("keydown", (event) => {
+  if (!event.altKey && !event.ctrlKey && !event.metaKey) root.classList.add("keyed");
   if (
     event.key === "/" &&
     !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "")

@@ -115,7 +115,7 @@ export function codePane(view: View, text: Text, label: string): Pane {
   const first = firstOf(view, text);
   const links = new Map(view.calls);
   const element = make("div", {
-    class: "code" + (text.kind === "bytecode" || !stored<boolean>("wrap", true) ? " nowrap" : ""),
+    class: "code" + (stored<boolean>("wrap", true) ? "" : " nowrap"),
     tabindex: "0",
     role: "region",
     "aria-label": label + ", " + lines.length + " lines; arrow keys walk the lines",

@@ -8,6 +8,8 @@ import type { Graph, GraphNode, Text, View } from "./types";
 
 /** Units of the drawing in a pixel, beyond which its texts are too small. */
 const READABLE = 1.2;
+/** The same, for a first row that is wide. */
+const SMALLEST = 1.6;
 
 function describeNode(node: GraphNode): string {
   const place = node.place
@@ -56,24 +58,36 @@ function drawEdge(edge: Edge): SVGElement | null {
   );
 }
 
-function drawBox(box: Box): SVGElement {
-  const lines = box.lines.map((line, at) =>
-    draw("text", { class: "sub", x: box.x + 10, y: box.y + 31 + 13 * at }, line),
-  );
+/** @param address - of the picture of a graph that the box's operation is given */
+function drawBox(box: Box, address: (name: string) => string): SVGElement {
+  const lines = box.lines.map((line, at) => {
+    const text = draw("text", { class: "sub", x: box.x + 10, y: box.y + 31 + 13 * at }, line);
+    const name = box.inner.get(at);
+    // reached from the keyboard through the box, which is pressed
+    return name ? draw("a", { href: address(name), tabindex: "-1" }, text) : text;
+  });
   return draw(
     "g",
     {
-      class: "gn " + box.kind,
+      class: "gn " + box.kind + (box.inner.size ? " holds" : ""),
       "data-node": box.nodes[0].name,
       "data-box": box.number,
       role: "button",
-      "aria-label": (box.kind === "fold" ? "open " : "") + describe(box),
+      "aria-label": (box.kind === "fold" || box.inner.size ? "open " : "") + describe(box),
     },
     draw("title", {}, describe(box)),
     draw("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: 7 }),
     draw("text", { x: box.x + 10, y: box.y + 17 }, box.title),
     lines,
   );
+}
+
+/** The uppermost boxes; inputs where there are some among them, since an operation without edges stands there too. */
+function firstRow(boxes: Box[]): Box[] {
+  const top = Math.min(...boxes.map((one) => one.y + one.height / 2));
+  const row = boxes.filter((one) => one.y + one.height / 2 < top + 1);
+  const inputs = row.filter((one) => one.kind === "input");
+  return inputs.length ? inputs : row;
 }
 
 /** What one drawn graph is moved and scaled by. */
@@ -137,12 +151,17 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
   const open = new Set<string>();
   const graphs = new Map<Text, Graph | null>();
   let text = choices.find((one) => one.role === rest[0]) ?? choices[0];
+  // the graphs inside each other down to the one that is shown
+  let inside = rest.slice(1);
   let all = false;
+  const addressOf = (names: string[]): string =>
+    "#compile/" + [view.key, "graph", text.role, ...names].map(encodeURI).join("/");
   const select: HTMLSelectElement = make("select", {
     "aria-label": "Which graph",
     onchange: () => {
       open.clear();
       all = false;
+      inside = [];
       text = choices.find((one) => one.role === select.value) ?? text;
       paint();
     },
@@ -150,6 +169,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
   for (const one of choices)
     select.append(make("option", { value: one.role, selected: one === text }, one.title));
   const note = make("span", { class: "dim" });
+  const way = make("span", { class: "way" });
   const legend = make("p", { class: "legend" });
   const frame = make("div", { class: "picture" });
   const detail = make("p", { class: "dim", role: "status" });
@@ -180,8 +200,13 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
         edge.classList.add("lit");
     const line = box.nodes[0].line + 1;
     const link = "#compile/" + view.key + "/code/" + text.role + "/L" + line;
+    const graphs = [...box.inner.values()].flatMap((name) => [
+      make("a", { href: addressOf([...inside, name]) }, "open " + name),
+      " ",
+    ]);
     detail.replaceChildren(
       describe(box) + " ",
+      ...graphs,
       line > 0 ? make("a", { href: link }, "line " + line) : "",
     );
     if (line <= 0) return;
@@ -196,6 +221,11 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     });
   }
   function activate(box: Box, group: SVGElement): void {
+    const [only, more] = box.inner.values();
+    if (only && !more) {
+      location.hash = addressOf([...inside, only]);
+      return;
+    }
     if (box.kind !== "fold") {
       choose(box, group);
       return;
@@ -227,8 +257,26 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     const writes = drawing.edges.some((edge) => !edge.pairs.length);
     const words = "a write into a value, to what reads that value next (the output: the caller)";
     legend.replaceChildren(...(writes ? [make("span", {}, dashes, " " + words)] : []));
+    const holds = "a graph that the operation is given, in a picture of its own";
+    if (drawing.boxes.some((box) => box.inner.size))
+      legend.append(make("span", {}, make("b", {}, "▸ "), holds));
+    const { parameters, inputs } = drawing.held;
+    const kinds = [inputs ? "inputs" : "", parameters ? "parameters and buffers" : ""].filter(
+      Boolean,
+    );
+    const held = kinds.join(", ") + " stand in the box of the operation that reads them";
+    if (kinds.length) legend.append(make("span", {}, held[0].toUpperCase() + held.slice(1)));
     legend.hidden = !legend.children.length;
     note.textContent = ops + (ops === 1 ? " operation" : " operations") + hint;
+    way.hidden = !inside.length;
+    const whole = make("a", { href: addressOf([]) }, "← the whole graph");
+    const above = inside
+      .slice(0, -1)
+      .flatMap((name, at) => [
+        " › ",
+        make("a", { href: addressOf(inside.slice(0, at + 1)) }, name),
+      ]);
+    way.replaceChildren(whole, ...above, " › ", make("b", {}, inside[inside.length - 1] ?? ""));
   }
   function paint(opened?: Box): void {
     let graph = graphs.get(text);
@@ -236,6 +284,13 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       graph = graphOf(text);
       graphs.set(text, graph);
     }
+    let shownGraph = graph;
+    for (const [at, name] of inside.entries()) {
+      const next: Graph | undefined = shownGraph?.inner.get(name);
+      if (!next) inside = inside.slice(0, at);
+      else shownGraph = next;
+    }
+    graph = shownGraph;
     const drawing = graph && arrange(graph, open, all);
     if (!graph || !drawing?.boxes.length) {
       frame.replaceChildren(
@@ -256,7 +311,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       "; arrow keys walk the nodes, the view Code holds it as text";
     shown.svg = draw("svg", { role: "group", "aria-label": label }, edges.map(drawEdge));
     for (const box of boxes) {
-      const group = drawBox(box);
+      const group = drawBox(box, (name) => addressOf([...inside, name]));
       group.addEventListener("focus", () => shown.reveal(box));
       group.addEventListener("click", () => activate(box, group));
       shown.svg.append(group);
@@ -271,21 +326,25 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     const left = boxes.reduce((least, one) => Math.min(least, one.x), Infinity) - 12;
     const right = boxes.reduce((most, one) => Math.max(most, one.x + one.width), 0) + 12;
     const bottom = boxes.reduce((most, one) => Math.max(most, one.y + one.height), 0) + 12;
-    const whole = Math.max((right - left) / width, bottom / height, 0.85);
-    const look = (scale: number) =>
-      shown.look(
-        (left + right) / 2 - (width * scale) / 2,
-        Math.min(-10, (bottom - height * scale) / 2),
-        width * scale,
-        height * scale,
-      );
+    const whole = Math.max((right - left) / width, (bottom + 10) / height, 0.85);
+    const middle = (left + right) / 2;
+    const look = (scale: number, x = middle - (width * scale) / 2) =>
+      shown.look(x, -10, width * scale, height * scale);
     fitAll = () => look(whole);
     const now = opened && boxes.find((one) => one.nodes.includes(opened.nodes[0]));
     if (now) shown.move(now.x - opened.x, now.y - opened.y);
-    else look(Math.min(whole, READABLE));
+    else {
+      // the first row is seen whole, at a scale at which it can be read
+      const first = firstRow(boxes);
+      const begin = Math.min(...first.map((one) => one.x)) - 12;
+      const end = Math.max(...first.map((one) => one.x + one.width)) + 12;
+      const scale = Math.min(whole, Math.max(READABLE, Math.min((end - begin) / width, SMALLEST)));
+      const x = middle - (width * scale) / 2;
+      look(scale, Math.min(Math.max(x, end - width * scale), begin));
+    }
   }
   panel.append(
-    make("div", { class: "filter" }, select, ...buttons, foldButton, note),
+    make("div", { class: "filter" }, select, ...buttons, foldButton, way, note),
     legend,
     frame,
     detail,

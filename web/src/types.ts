@@ -101,6 +101,8 @@ export interface Graph {
   nodes: Map<string, GraphNode>;
   order: GraphNode[];
   result: Result | null;
+  /** The graphs that operations are given, such as the branches of a condition. */
+  inner: Map<string, Graph>;
 }
 
 /** Lines that belong together, for each text of a compile. */

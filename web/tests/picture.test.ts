@@ -228,6 +228,37 @@ test("what reads a value that was written into is drawn below the write, joined 
   expect(write?.path).toBeTruthy();
 });
 
+test("an operation that is given graphs names them in its box, and they have nodes of their own", () => {
+  const tables = { shapes: [""], modules: [""], places: [], outputs: [], output_lines: [] };
+  const body = (target: string): GraphData => ({
+    ...tables,
+    nodes: [
+      ["y", "input", 0, 0, 0, -1, [], 0, -1],
+      ["inside", "op", 1, 0, 0, -1, [0], 1, -1],
+    ],
+    targets: ["", target],
+  });
+  const graph = expand({
+    ...tables,
+    nodes: [
+      ["x", "input", 0, 0, 0, -1, [], 0, -1],
+      ["true_0", "parameter", 1, 0, 0, -1, [], 1, -1],
+      ["false_0", "parameter", 2, 0, 0, -1, [], 2, -1],
+      ["cond", "op", 3, 0, 0, -1, [0, 1, 2], 3, -1],
+    ],
+    targets: ["", "cond_true_0", "self.cond_false_0", "torch.ops.higher_order.cond"],
+    inner: { cond_true_0: body("torch.sin"), cond_false_0: body("torch.cos") },
+  });
+  const box = arrange(graph, new Set(), true).boxes.find((one) => one.title === "cond");
+  expect(box?.lines).toEqual(["cond", "▸ cond_true_0: 1 operation", "▸ cond_false_0: 1 operation"]);
+  expect([...(box?.inner ?? [])]).toEqual([
+    [1, "cond_true_0"],
+    [2, "cond_false_0"],
+  ]);
+  const inner = graph.inner.get("cond_false_0") as Graph;
+  expect(arrange(inner, new Set(), true).boxes.map((one) => one.title)).toEqual(["y", "cos"]);
+});
+
 test("an input is called as in the program", () => {
   const names = {
     L_images_: "images",

@@ -273,6 +273,15 @@ def _row(node: Node) -> List[Dict[str, Any]]:
                     "title": "generated kernels",
                 }
             )
+    elif not node.failure and not node.breaks:
+        row.append(
+            {
+                "label": "∅ nothing to compile" if node.is_empty else "∅ no graph",
+                "kind": "nothing",
+                "link": link + ("/why" if node.is_empty else ""),
+                "title": "torch found nothing in it to compile",
+            }
+        )
     for graph_break in node.breaks[:2]:
         line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
         elsewhere = os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0])

@@ -7,6 +7,7 @@ that is given a graph with one.
 import re
 from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
+from depyf.torch.compat.graphs import memory_of
 from depyf.trace.graph_rows import INPUT, IN_PLACE, OPERATION, OUTPUT, PARAMETER, Writes
 
 #: what the kinds of nodes are called in torch.fx
@@ -101,16 +102,7 @@ def _tensors(value: Any) -> Iterator[Any]:
 
 def _memory(node: Any) -> FrozenSet[Any]:
     """The memory of a node's tensors, which views share; empty where the node has no value."""
-    import torch
-
-    found = set()
-    with torch._C.DisableTorchFunction():  # no code of the program's tensors
-        for tensor in _tensors(node.meta.get("example_value", node.meta.get("val"))):
-            try:
-                found.add(tensor.untyped_storage()._cdata)
-            except Exception:  # a layout without one, such as a sparse tensor's
-                pass
-    return frozenset(found)
+    return memory_of(_tensors(node.meta.get("example_value", node.meta.get("val"))))
 
 
 def _may_be_tensor(node: Any) -> bool:

@@ -3,7 +3,7 @@
 import functools
 import re
 import sys
-from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
 from depyf.torch.compat.probes import probe
 
@@ -118,6 +118,20 @@ def traced_graph(graph_module: Any) -> List[TracedNode]:
             )
         )
     return nodes
+
+
+def memory_of(tensors: Iterable[Any]) -> FrozenSet[int]:
+    """The addresses of the storages of tensors, which views share with what they view."""
+    import torch
+
+    found = set()
+    with torch._C.DisableTorchFunction():  # no code of the program's tensors
+        for tensor in tensors:
+            try:
+                found.add(tensor.untyped_storage()._cdata)
+            except Exception:  # a layout without one, such as a sparse tensor's
+                pass
+    return frozenset(found)
 
 
 def readable_graph(graph_module: Any) -> str:
