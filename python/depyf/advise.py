@@ -28,10 +28,12 @@ from depyf.terminal import place, short_path, shown
 #: none; `gave_up`: after how many compiles torch gave the function up, 0 where it did not; `within`
 #: are the (file, line) of the breaks without which the function would be no compile of its own;
 #: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
-#: nothing is left after it, both with the costliest first
+#: nothing is left after it, both with the costliest first; `shown_at`
+#: is (file, line) of what is to be edited, where that is not the place of the cause
 Change = namedtuple(
     "Change",
-    "seconds kind file line words advice patch row function caller gave_up each within also gone",
+    "seconds kind file line words advice patch row function caller gave_up each within also gone "
+    "shown_at",
 )
 
 _GAVE_UP = (
@@ -124,12 +126,32 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more["within"] = within
+        more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), **more))
         reasons.append(cause.get("reason") or {})
-    return sorted(_merged_by_value(found, reasons), key=_rank)
+    return sorted(_merged_by_value(found, reasons, document), key=_rank)
 
 
-def _merged_by_value(found: List[Change], reasons: List[Dict[str, Any]]) -> List[Change]:
+def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tuple[str, int]]:
+    """The place of the program that reads or changes the value of a recompile; None where torch
+    does not tell, and where it is a library's.
+    """
+    from depyf.report import words
+
+    file = said["file"]
+    if file and not os.path.isabs(file) and function_at[0].endswith(file):
+        file = function_at[0]
+    of_value = said["kind"] in ("value", "container") and said["line"] and os.path.isabs(file)
+    return (file, said["line"]) if of_value and not words.in_library(file) else None
+
+
+def _shown_at(change: Change) -> Tuple[str, int]:
+    return change.shown_at or (change.file or "?", change.line)
+
+
+def _merged_by_value(
+    found: List[Change], reasons: List[Dict[str, Any]], document: Document
+) -> List[Change]:
     """The changes with one for each value: a recompile for which another value, too, was a constant
     is joined to the change of that value, with what helps besides.
     """
@@ -145,7 +167,12 @@ def _merged_by_value(found: List[Change], reasons: List[Dict[str, Any]]) -> List
             change = _joined([one for one in (kept[first], found[at]) if one is not None])
             own = reason["own"]
             advice = change.advice if own in change.advice else "%s %s" % (change.advice, own)
-            kept[first], kept[at] = change._replace(advice=advice), None
+            patch = change.patch
+            set_there = re.findall(r"(?m)^\+(torch\.\S+ = \S+)$", patch)
+            if len(set_there) == 1 and "torch.compile(..., dynamic=True)" in own:
+                where = change.file, change.line, document, change.caller[:2]
+                patch = _patch(set_there[0], *where, dynamic=True) or patch
+            kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
     return [one for one in kept if one is not None]
 
 
@@ -351,12 +378,23 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     found = _found(document, nodes, causes)
     top, others = _ranked(found, most)
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
+    firsts = {
+        (each.file, each.line): number
+        for number, one in enumerate(_ordered(top), 1)
+        for each in _float_first(one, top + others)
+    }
     for number, one in enumerate(_ordered(top), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
-        head = "%d. %s  %s" % (number, saved, place(one.file or "?", one.line, links))
+        file, line = _shown_at(one)
+        head = "%d. %s  %s" % (number, saved, place(file, line, links))
         told = [_plain(one.words + _gave_up(one, number, given_up) + _left_out(one))]
         told += _elsewhere(one, number, given_up, links)
-        told += _float_first(one, top + others, links)
+        told += [
+            _FIRST % place(*_shown_at(each), links) for each in _float_first(one, top + others)
+        ]
+        first = firsts.get((one.file, one.line), number)
+        if first != number and one.row.startswith("item"):
+            told.append("needless where the float is made a tensor: see %d" % first)
         told += ["change: " + _plain(one.advice)] + _gone(one, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
@@ -367,7 +405,10 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
         more = "and %d more" % len(others)
-        rows.append(more + (": depyf run %s" % " or ".join(given) if given else ""))
+        folder = document.get("folder")  # else to see them takes another run
+        shows = "depyf report %s" % shown(short_path(folder)) if isinstance(folder, str) else ""
+        shows = shows or "depyf run %s" % " or ".join(given) if shows or given else ""
+        rows.append(more + (": " + shows if shows else ""))
     rows += _compiled_anyway(top, causes, links)
     normal = _normal(causes, links)
     rows = rows or ["nothing to advise"]
@@ -455,11 +496,10 @@ def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: boo
         if (said["file"], said["line"]) in listed or cost < 0.005 or cost <= max(least, 2 * saved):
             continue
         where = place(said["file"] or "?", said["line"], links)
-        told = "%9.2f s  %s  %s" % (cost, where, _plain(said["why"]))
-        row = "%s To remove this break alone saves up to %.2f s." % (told, saved)
-        rows.append(row + " " + _plain(said["help"][0]))
-    head = "breaks after which more is compiled than their removal saves, as much of it would be "
-    head += "compiled with what is before the break, again for each recompile:"
+        told = "up to %.2f s  %s  %s" % (saved, where, _plain(said["why"]))
+        rows.append("   %s %s" % (told, _plain(said["help"][0])))
+    head = "breaks that are not listed, as most of what is compiled after them would be compiled "
+    head += "without them, too, together with what is before the break:"
     return [head] * bool(rows) + rows[:_MOST_LEFT]
 
 
@@ -498,20 +538,23 @@ def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
 
 
-def _float_first(change: Change, every: List[Change], links: bool) -> List[str]:
-    """A line that names a float of the program to be mended before sizes become symbolic: so does
-    the float then, and where torch cannot make it a tensor it compiles again for each value.
+#: what to do before sizes become symbolic
+_FIRST = (
+    "first: make the Python float at %s a tensor. dynamic=True makes floats symbolic, too, and "
+    "torch may then compile again for each value of it"
+)
+
+
+def _float_first(change: Change, every: List[Change]) -> List[Change]:
+    """What is about a float of the program that is to be mended before sizes become symbolic: so
+    does the float then, and where torch cannot make it a tensor it compiles again for each value.
     """
     if "(..., dynamic=True)" not in change.advice or change.row.startswith("float"):
         return []
     for one in [each for found in every for each in (found,) + found.also + found.gone]:
         source = linecache.getline(one.file, one.line) if one.row.startswith("item") else ""
         if one.row.startswith("float") or re.search(r"\bfloat\(", source):
-            where = place(one.file or "?", one.line, links)
-            return [
-                "first: make the Python float at %s a tensor. dynamic=True makes floats symbolic, "
-                "too, and torch may then compile again for each value of it" % where
-            ]
+            return [one]
     return []
 
 
@@ -554,8 +597,9 @@ def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: boo
         stopped = "" if one.function in given_up else _gave_up(one, number, given_up)
         same_words = one.words == change.words and not stopped
         words = "" if same_words else "  " + _plain(one.words + stopped)
-        row = "also %s%s" % (place(one.file or "?", one.line, links), words)
-        same = same_words and (one.file, one.line) == (change.file, change.line)
+        file, line = _shown_at(one)
+        row = "also %s%s" % (place(file, line, links), words)
+        same = same_words and (file, line) == _shown_at(change)
         if not same and row not in rows:
             rows.append(row)
     return _first_of(rows, "also %d more")
@@ -711,11 +755,22 @@ def _may_be_tensor(node: Optional[ast.expr]) -> bool:
 
 
 def _patch(
-    wanted: str, file: str, line: int, document: Document, caller: Tuple[str, int] = ("", 0)
+    wanted: str,
+    file: str,
+    line: int,
+    document: Document,
+    caller: Tuple[str, int] = ("", 0),
+    dynamic: bool = False,
 ) -> str:
+    """The diff of a change; "" where none can be written.
+
+    Args:
+        dynamic: that the torch.compile of the function is given dynamic=True besides.
+    """
     from depyf.report import words
 
     of_program = ("torch._dynamo.config.", "torch.fx.experimental._config.", "lr=")
+    function_at = file, line
     compiled_elsewhere = wanted.startswith("torch.compile") and words.in_library(file or "")
     if wanted.startswith(of_program) or compiled_elsewhere:
         # a setting is the program's, wherever the line is that asks for it, and so is what a
@@ -744,6 +799,9 @@ def _patch(
         changed = None
     if changed is None or changed == source or not _compiles(changed):
         return ""
+    if dynamic and _same(function_at[0], file):
+        moved = function_at[1] + changed.count("\n") - source.count("\n")
+        changed = _with_dynamic(changed, compiling.places_of(changed), moved) or changed
     name = short_path(file)
     if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this
         name = os.path.abspath(file)

@@ -1,6 +1,7 @@
 """What `depyf run --advise` lists: each change once, and only changes."""
 
 import io
+import re
 
 import pytest
 
@@ -95,6 +96,8 @@ def test_what_is_not_shown_is_counted():
     assert "and 2 more: depyf run --breaks or --recompiles" in lines
     lines = advise.text(run_of(entries), most=4).splitlines()
     assert not [one for one in lines if one.startswith("and ")]
+    lines = advise.text(dict(run_of(entries), folder="/a/dump"), most=2).splitlines()
+    assert "and 2 more: depyf report /a/dump" in lines  # and no further run
 
 
 def test_what_needs_no_action_takes_no_place():
@@ -658,10 +661,11 @@ def test_a_break_after_which_much_is_compiled_is_told_with_what_its_removal_save
     ]
     run = run_of([], functions=functions)
     told = advise.text(run, most=1)
-    assert "broken.py:3" not in told.partition("breaks after which")[0]
-    assert "   12.00 s  broken.py:3  A tensor's value is converted to" in told
-    assert "To remove this break alone saves up to " in told
-    assert "breaks after which" not in advise.text(run)  # all are listed
+    assert "broken.py:3" not in told.partition("breaks that are not listed")[0]
+    below = told.partition("breaks that are not listed")[2]
+    assert re.search(r"   up to \d+\.\d\d s  broken.py:3  A tensor's value is converted to", below)
+    assert "12.00 s  broken.py" not in below  # one number: what the removal saves
+    assert "breaks that are not listed" not in advise.text(run)  # all are listed
 
 
 def test_a_key_that_came_is_named():
@@ -1077,6 +1081,19 @@ def test_a_float_is_mended_before_sizes_become_symbolic(tmp_path, kind, told):
     text = advise.text(run_of([broken, size], program=str(program)))
     assert ("first: make the Python float at observed.py:2 a tensor" in text) == told
     assert text.count("first: make") == told and "dynamic=True" in text
+    # the change of that line is of no use then, and says so
+    assert text.count("needless where the float is made a tensor: see 1") == told
+
+
+def test_a_recompile_is_shown_at_the_line_that_changes_the_value(tmp_path):
+    program = tmp_path / "counting.py"
+    program.write_text("def f(self, x):\n    x = x + 1\n    self.count += 1\n    return x\n")
+    reason = "self.count == 0  # self.count += 1  # %s:3 in f" % program
+    for place, line in ((program, 3), ("/lib/python3.11/site-packages/torch/a.py", 1)):
+        text = advise.text(
+            run_of([again(program, 1, 1.0, reason.replace(str(program), str(place)))])
+        )
+        assert text.startswith("1. up to 1.00 s  counting.py:%d\n" % line), text
 
 
 def test_a_constant_that_is_computed_from_several_floats_is_not_said_to_be_decided_on():

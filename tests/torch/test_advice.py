@@ -1620,7 +1620,7 @@ def test_what_a_program_does_with_a_number_decides_what_helps(tmp_path, body, ro
             {"grows", "shown"},
         ),
         ("seen.append(x)\n    log.info('%s', seen)", {"grows", "shown"}),
-        ("seen.append(x)\n    return x - sum(seen[-8:])", {"grows", "end"}),
+        ("seen.append(x)\n    return x - sum(seen[-8:])", {"grows", "part"}),
         ("seen.append(x)\n    return x - sum(seen[:8])", {"grows", "all"}),
         (
             "seen.append(x)\n    if len(seen) > 2:\n        x = x * 2\n    return x",
@@ -1805,6 +1805,39 @@ def test_a_break_does_not_save_recompiles_for_what_the_call_passes(tmp_path):
     left = [one["name"] for node in compiles_of(apart) for one in node.reasons]
     assert "limit" not in left
     assert 0.5 <= compiles_saved(of_limit, made) / (len(made) - len(compiles_of(apart))) <= 2
+
+
+_RING = """import torch
+
+class Ring(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.data = torch.zeros(64)
+        self.at = 0
+
+    def forward(self, x):
+        places = (torch.arange(x.shape[0]) + self.at) % self.data.shape[0]
+        self.data[places] = x
+        self.at = (self.at + x.shape[0]) % self.data.shape[0]
+        return self.data * 2
+
+ring = torch.compile(Ring(), backend="eager")
+for size in (20, 15, 10, 20, 10, 15):
+    ring(torch.ones(size))
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the guards are of torch 2.13")
+def test_a_patch_has_each_part_of_what_helps_together(tmp_path):
+    before = run_of_program(_RING, tmp_path / "before.py")
+    change = advise.changes(before)[0]
+    assert "And for `x`: torch.compile(..., dynamic=True)" in change.advice
+    assert "\n+torch._dynamo.config.allow_unspec_int_on_nn_module = True" in change.patch
+    assert '\n+ring = torch.compile(Ring(), backend="eager", dynamic=True)' in change.patch
+    after = _RING.replace('"eager"', '"eager", dynamic=True')
+    setting = "import torch\n\ntorch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+    followed = run_of_program(after.replace("import torch\n", setting), tmp_path / "after.py")
+    assert len(compiles_of(before)) >= 5 and len(compiles_of(followed)) <= 2
 
 
 @pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")

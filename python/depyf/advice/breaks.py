@@ -400,6 +400,20 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_RANGES = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    ends = numpy.array([0, 2, 4])
+    table = numpy.zeros(4)
+    for row in (0, 1):
+        for at in range(ends[row], ends[row + 1]):
+            table[at] = row + at
+    return x * torch.from_numpy(table)
+
+result = f(torch.ones(4))
+"""
 _OPEN = """
 @torch.compile(backend="eager")
 def f(x):
@@ -2236,6 +2250,28 @@ print("the sum is", y)
         ids=("GB0059",),
         reason=r"reorderable|debugging function|builtin|call_function BuiltinVariable\(print\)",
         where=r"builtin (?:operator )?`?print\b|builtin print\b|'print'|reorderable logging",
+    ),
+    row(
+        "range of a computed number",
+        "The graph cannot contain a `range` of numbers that are computed in it, as those of a "
+        "NumPy array are.",
+        [
+            helps(
+                "Compute once, outside of the compiled function, what the loop fills, and pass it "
+                "as a tensor.",
+                _RANGES,
+                _RANGES.replace('@torch.compile(backend="eager")\ndef f(x):', "def weights():")
+                .replace(
+                    "    return x * torch.from_numpy(table)",
+                    '    return torch.from_numpy(table)\n\n@torch.compile(backend="eager")\n'
+                    "def f(x, weights):\n    return x * weights",
+                )
+                .replace("f(torch.ones(4))", "f(torch.ones(4), weights())"),
+            )
+        ],
+        ids=("GB0059",),
+        reason=r"Failed to trace builtin operator",
+        where=r"builtin operator `range`",
     ),
     row(
         "builtin",

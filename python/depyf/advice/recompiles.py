@@ -95,6 +95,16 @@ def f(x):
 
 result = [f(torch.ones(3)) for _ in range(4)]
 """
+_PART_OF = """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    seen.append(x.mean())
+    return x * 2 - sum(seen[-3:])
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _SHOWN_OF = """
 seen = []
 
@@ -1911,6 +1921,31 @@ for _ in range(4):
     y, total = f(torch.ones(3), len(seen) + 1)
     seen.append(total)
     result.append(y)
+""",
+            )
+        ],
+    ),
+    row(
+        "part of a list",
+        "",
+        [
+            helps(
+                "torch compiles for each length, wherever the list grows. The function reads "
+                "several elements at the end of the list: append to it, and compute what it is "
+                "read for, outside of the compiled function, which returns what is appended.",
+                _PART_OF,
+                """
+seen = []
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x.mean()
+
+result = []
+for _ in range(4):
+    y, mean = f(torch.ones(3))
+    seen.append(mean)
+    result.append(y - sum(seen[-3:]))
 """,
             )
         ],

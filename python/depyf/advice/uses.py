@@ -234,7 +234,7 @@ _GROWS = frozenset("append appendleft extend extendleft insert add".split())
 def container_uses(file: str, line: int, name: str) -> Set[str]:
     """What the function around a line does with a container: "grows", "shown" (printed or logged,
     or only asked for that), "length" (and nothing else of it), "end" (of elements those that are
-    counted from the end), "all" (anything else).
+    counted from the end), "part" (slices that are), "all" (anything else).
 
     Args:
         file, line: of the program, a line of the function.
@@ -355,9 +355,10 @@ def _use_of(node: Any, parents: Any) -> str:
         return "length"
     if isinstance(parent, ast.Subscript) and parent.value is node:
         index = unwrapped(parent.slice)
+        kind = "end"
         if isinstance(index, ast.Slice) and index.upper is None:
-            index = index.lower
-        return "end" if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
+            index, kind = index.lower, "part"
+        return kind if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub) else "all"
     asked = isinstance(parent, (ast.If, ast.While, ast.IfExp)) and parent.test is node
     negated = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
     return "length" if asked or negated else "all"

@@ -1511,6 +1511,25 @@ def _ids(nodes: Sequence[Node]) -> str:
     return ", ".join([node.key for node in nodes[:_NAMED]] + ["%d more" % more] * (more > 0))
 
 
+#: how torch names a symbol for a float
+_OF_FLOAT = re.compile(r"^zu?f\d+$")
+
+
+def _floats(nodes: Sequence[Node]) -> str:
+    """The floats that torch took for any number in some compiles, in words, by their names unless
+    there are many.
+    """
+    names = dict.fromkeys(
+        "`%s`" % attribute_of(str(symbol.get("source") or ""))
+        for node in nodes
+        for symbol in node.entry.get("symbols") or ()
+        if isinstance(symbol, dict) and _OF_FLOAT.match(str(symbol.get("symbol") or ""))
+    )
+    if not 0 < len(names) <= 4:
+        return "a float"
+    return "the float%s %s" % ("" if len(names) == 1 else "s", ", ".join(names))
+
+
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
     of_floats = [
@@ -1527,7 +1546,7 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
     parts = [
         (cut, "at a graph break, and would not without it"),
         (meant, "at the break that torch's optimizer makes on purpose, which needs no action"),
-        (of_floats, "because of a float (TensorifyScalarRestartAnalysis)"),
+        (of_floats, "because of %s (TensorifyScalarRestartAnalysis)" % _floats(of_floats)),
     ]
     parts = [one for one in parts if one[0]]
     told = ""

@@ -662,6 +662,8 @@ def list_row(used: Set[str]) -> str:
         return "growing list that is read" if "grows" in used else ""
     if not used or used == {"grows"}:
         return ""
+    if "part" in used:
+        return "part of a list"
     return "end of a list" if "end" in used else "length of a list"
 
 
