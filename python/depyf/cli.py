@@ -65,7 +65,9 @@ def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
         "program's own, except where a --max option is exceeded.",
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
         "DIR/rank_N. If a signal ends the program (SIGTERM, SIGKILL), the dump has no report and "
-        "no summary is printed: `depyf report DIR` makes both",
+        "no summary is printed: `depyf report DIR` makes both. exit code: the program's own, also if "
+        "the dump could not be written; 2 the program was not started; 3 it ended well, and a --max "
+        "option is exceeded",
     )
     _add_outputs(run)
     _add_questions(run)
@@ -167,7 +169,8 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
         "For a distributed run it also names what torch compiled differently on different ranks. "
         "A folder with rank_0, rank_1, ... is one distributed run; several folders together are, "
         "too.",
-        epilog="exit code: 0 done; 1 ranks differ; 2 a dump could not be read",
+        epilog="exit code: 0 done; 1 ranks differ, or output could not be written; 2 a dump could "
+        "not be read, or the usage was wrong",
     )
     report.add_argument("--open", action="store_true", help="open the report in a browser")
     report.add_argument("--text", action="store_true", help="only print the summary")
@@ -189,7 +192,8 @@ def _add_diff(verbs: "Any") -> "argparse.ArgumentParser":
         description="Shows the differences between two dumps: functions, graphs, breaks, guards "
         "and kernels that were added, removed or changed. Numbers in names that change from run to "
         "run, addresses and paths of caches do not count.",
-        epilog="exit code: 0 the same; 1 different; 2 a dump could not be read",
+        epilog="exit code: 0 the same; 1 different, or output could not be written; 2 a dump could "
+        "not be read, or the usage was wrong",
     )
     diff.add_argument("--page", metavar="FILE", help="write the differences as an HTML page too")
     diff.add_argument(

@@ -44,7 +44,11 @@ def diff_command(options: argparse.Namespace) -> int:
         links = hyperlinks(sys.stdout)
         tell("\n\n".join(found.text(links, options.lines) for found in results))
         if options.page:
-            write_page(options.page, results)
+            try:
+                write_page(options.page, results)
+            except OSError as error:
+                complain("depyf diff: no page was written: %s\n" % error)
+                return 1
             tell("depyf: " + place(options.page, None, links))
     except (summary.DumpError, OSError) as error:
         if isinstance(error, OSError) and error.filename is None:

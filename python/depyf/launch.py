@@ -573,11 +573,17 @@ def _finish(
     exceeded: List[str],
 ) -> None:
     from depyf.follow import merged
+    from depyf.report.base import PAGE
 
     links = hyperlinks(stream)
     document = merged(dict(found.to_json(), folder=found.folder), workers)
+    lacks = summary.unwritten(found._unwritten)
+    if lacks:
+        where = place(str(found.folder), None, links)
+        lacks = "depyf: the dump in %s is incomplete: %s\n" % (where, lacks)
     try:
         if output is not None:
+            stream.write(lacks)
             output.write(_json_text(found, workers))
             return
         texts = []
@@ -595,9 +601,12 @@ def _finish(
             from depyf import advise
 
             stream.write(advise.text(document, links) + "\n")
-        page = page_of(found.folder)
+        # one that could not be written may lie there from an earlier run
+        page = None if PAGE in found._unwritten else page_of(found.folder)
         if options.breaks or options.recompiles or options.guards is not None or options.advise:
-            if found.folder is not None:
+            if lacks:
+                stream.write(lacks)
+            elif found.folder is not None:
                 stream.write("depyf: %s\n" % place(str(page or found.folder), None, links))
             return
         if workers:
@@ -608,8 +617,9 @@ def _finish(
             for kind, name in (("break", "graph break"), ("recompile", "recompile"))
             if any(name in text.partition(",")[0] and ":\n" in text for text in exceeded)
         ]
-        stream.write(summary.summary(document, page or found.folder, links, told) + "\n")
-        if options.open:
+        whole = None if lacks else page or found.folder
+        stream.write(summary.summary(document, whole, links, told) + "\n" + lacks)
+        if options.open and (page or not lacks):
             open_page(page, found.folder, stream)
     except Exception as error:
         stream.write("depyf: the summary failed: %s: %s\n" % (type(error).__name__, error))

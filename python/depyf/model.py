@@ -567,6 +567,8 @@ class Run:
     profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
     nonfinite: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.numbers
     cudagraph_skips: List[str] = field(default_factory=list)  # torch's words, once each
+    #: file of the dump that is not there -> why it could not be written
+    _unwritten: Dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def entries(self) -> Iterator[Entry]:
         """Every entry of every function, in order of compilation within each function."""

@@ -58,7 +58,7 @@ def _report(options: argparse.Namespace) -> int:
     except summary.DumpError as error:
         complain("depyf report: %s\n" % error)
         return 2
-    page = None
+    page, unwritten = None, False
     workers = _workers_of(documents)
     only_text = options.text or options.advise
     if not only_text:
@@ -78,6 +78,7 @@ def _report(options: argparse.Namespace) -> int:
                 )
                 page = report.build(sources, os.path.join(target or ".", PAGE))
         except Exception as error:  # the text below is still of use
+            unwritten = isinstance(error, (OSError, ImportError))
             said = "%s: %s" % (type(error).__name__, error)
             if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "jinja2":
                 said = "it needs Jinja2; install it with `pip install jinja2`"
@@ -106,9 +107,9 @@ def _report(options: argparse.Namespace) -> int:
         tell("depyf: " + place(str(page), None, links))
         if options.open:
             launch.open_page(str(page), None, sys.stdout)
-    if page is None and not only_text:
+    if page is None and not only_text and not unwritten:
         return 2
-    return 1 if differ else 0
+    return 1 if differ or unwritten else 0
 
 
 def _workers_of(documents: Dict[int, Document]) -> List[Document]:

@@ -6,7 +6,7 @@ Works on the document of docs/run_schema.md alone.
 import os
 import re
 import textwrap
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from depyf.dumped import DumpError as DumpError
 from depyf.dumped import load as load
@@ -347,6 +347,38 @@ def summary(
     if report:
         lines.append("depyf: " + place(report, None, links))
     return "\n".join(lines)
+
+
+#: beginnings of names of a dump's files -> what they are called, in this order
+_KINDS = (
+    ("depyf.", "depyf.json"),
+    ("README", "README.md"),
+    ("depyf-README", "README.md"),
+    ("index.html", "index.html"),
+    ("full_code_for_", "full code"),
+    ("__transformed_code_", "transformed code"),
+    ("Captured_Graph.", "Captured_Graph.tables.txt"),
+    ("", "graphs and kernels"),
+)
+
+
+def unwritten(files: Mapping[str, str]) -> str:
+    """Why files of a dump are missing, and of which kinds they are; "" if none is missing.
+
+    Args:
+        files: name -> why the file could not be written.
+    """
+    kinds: Dict[str, int] = {}
+    for name in files:
+        kind = next(kind for start, kind in _KINDS if name.startswith(start))
+        kinds[kind] = kinds.get(kind, 0) + 1
+    listed = [
+        kind if "." in kind else "%s (%s)" % (kind, _many(kinds[kind], "file"))
+        for kind in dict.fromkeys(kind for _, kind in _KINDS)
+        if kind in kinds
+    ]
+    reasons = ", ".join(dict.fromkeys(files.values()))
+    return "%s; not written: %s" % (reasons, ", ".join(listed)) if listed else ""
 
 
 def _functions(number: Dict[str, Any]) -> str:

@@ -80,7 +80,7 @@ check
 exit code
   0  done, also if no CPython of the version was found
   1  an input could not be read while others were, a part could not be decompiled or is not
-     proven, or the files differ
+     proven, the files differ, or output could not be written
   2  no input could be read, or the usage was wrong
   3  compare: unproven, neither the same nor different
 

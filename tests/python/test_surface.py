@@ -41,6 +41,69 @@ def test_the_promise_names_each_kind_of_exit_code():
     assert set(PROMISED["exit_codes"].values()) >= {0, 1, 2, 3}
 
 
+def codes_of(cases):
+    """Verb -> the exit codes of its cases in packaging/surface.json."""
+    found = {}
+    for what, code in cases.items():
+        verb, colon, _ = what.partition(": ")
+        if colon and not verb.startswith("-"):
+            found.setdefault(verb, set()).add(code)
+    return found
+
+
+def codes_in_help():
+    """Verb -> the exit codes that its help names; of `run` those that are not the program's own."""
+    section = SURFACE.help_of().partition("\nexit code\n")[2].partition("\n\n")[0]
+    rows = re.findall(r"(?m)^  (\d)  (.*)", section)
+    verbs = ("decompile", "dis", "dump", "compare", "completion")
+    # a row that begins with a verb is about it alone
+    alone = {code: re.match(r"(\w+): ", text) for code, text in rows}
+    found = {
+        verb: {int(code) for code, only in alone.items() if only is None or only[1] == verb}
+        for verb in verbs
+    }
+    for verb in ("run", "report", "diff"):
+        told = " ".join(SURFACE.help_of(verb).split()).partition("exit code: ")[2]
+        found[verb] = {int(code) for code in re.findall(r"(?:^|; )(\d) ", told)}
+    return found
+
+
+def codes_in_documentation():
+    """Verb -> the codes under which the table of docs/compatibility.md says something."""
+    with open(os.path.join(pythons.ROOT, "docs", "compatibility.md"), encoding="utf-8") as file:
+        table = file.read().partition("## Exit codes")[2]
+    heads, _, *rows = (
+        [cell.strip() for cell in row.strip("|").split("|")]
+        for row in table.splitlines()
+        if row.startswith("|")
+    )
+    return {
+        verb: {int(head) for head, cell in zip(heads[1:], row[1:]) if cell}
+        for row in rows
+        for verb in re.findall(r"`(\w+)`", row[0])
+    }
+
+
+def test_exit_codes_are_those_of_the_help_and_of_the_documentation():
+    promised, said, documented = (
+        codes_of(PROMISED["exit_codes"]),
+        codes_in_help(),
+        codes_in_documentation(),
+    )
+    assert set(promised) == set(said) == set(documented)
+    for verb in said:
+        of_a_shell = {130} if verb == "decompile" else {7} if verb == "run" else set()
+        assert promised[verb] - of_a_shell == documented[verb], verb
+        assert said[verb] == documented[verb] - ({0, 1} if verb == "run" else set()), verb
+    assert "decompile: interrupted" in PROMISED["exit_codes"]
+
+
+def test_output_that_cannot_be_written_is_exit_code_1_and_runs_the_programs_own():
+    for what, code in PROMISED["exit_codes"].items():
+        if "cannot be written" in what:
+            assert code == (0 if what.startswith("run: ") else 1), what
+
+
 def _without(part, one):
     """What was promised, less one thing of that part."""
     now = copy.deepcopy(PROMISED)

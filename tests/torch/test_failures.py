@@ -91,6 +91,61 @@ def test_a_full_disk(mounted):
         assert entry.replaced == os.path.exists(str(disk / "dump" / (entry.name + ".py")))
 
 
+FULL = """
+import sys, torch
+
+@torch.compile(backend="eager")
+def double(x):
+    return x * 2
+
+double(torch.ones(3))
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("free", [4, 12])
+def test_run_says_what_is_missing_of_a_dump_on_a_full_disk(mounted, tmp_path, free):
+    """The exit code is the program's own, and the dump is not named as if it were whole."""
+    (tmp_path / "program.py").write_text(FULL)
+    disk = mounted("size=1000k")
+    (disk / "taken").write_bytes(b"x" * 1024 * (1000 - free))
+    folder = disk / "dump"
+    command = [sys.executable, "-m", "depyf"]
+
+    def run(*words):
+        done = subprocess.run(
+            command + list(words),
+            cwd=str(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    done = run("run", "--dump", str(folder), "program.py")
+    assert done.returncode == 7, done.stderr
+    told = [line for line in done.stderr.splitlines() if "is incomplete" in line]
+    last = done.stderr.splitlines()[-1]
+    assert told == [last], done.stderr
+    assert "disk0/dump is incomplete: No space left on device; not written: " in last
+    kinds = {
+        "README.md": "README.md",
+        "index.html": "index.html",
+        "full code": "full_code_for_*.py",
+        "transformed code": "__transformed_code_*.py",
+        "graphs and kernels": "__compiled_fn_*",
+    }
+    for kind, pattern in kinds.items():
+        assert (kind in last) != bool(list(folder.glob(pattern))), (kind, last)
+    assert "depyf.json" in last
+    # neither is it for who reads it later
+    done = run("report", "--text", str(folder))
+    assert (
+        "incomplete" in done.stderr + done.stdout and "No space left" in done.stderr + done.stdout
+    )
+
+
 LIMITED = """
 import os, resource, sys, warnings
 import depyf, torch

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from depyf import report, sharing
+from depyf import report, sharing, summary
 from depyf.compiling import is_python
 from depyf.files import (
     MANIFEST_LIMIT,
@@ -36,6 +36,7 @@ from depyf.model import (
     sorted_artifacts,
 )
 from depyf.report import document, page, words
+from depyf.report.base import PAGE
 from depyf.report.overview import Node, nodes_of
 from depyf.schema import MANIFEST, SCHEMA, Document
 from depyf.terminal import parse_place
@@ -57,7 +58,7 @@ OVERVIEW = "README.md"
 TABLES = "Captured_Graph.tables.txt"
 #: bytes of files and texts after which a dump takes nothing more, unless the program says otherwise
 DUMP_LIMIT = 1 << 30
-#: spaces after the first manifest: room to say in it why a dump is not complete, for which a full
+#: spaces after the first manifests: room to say in it why a dump is not complete, for which a full
 #: disk has no block
 _ROOM_FOR_WHY = 1000
 _OURS = re.compile(
@@ -411,7 +412,7 @@ class DumpWriter:
                 shared = _used_here[os.path.realpath(self.folder)] = _Shared()
                 if os.path.lexists(os.path.join(self.folder, OVERVIEW)):
                     shared.overview = "depyf-README"
-                self.write(MANIFEST, json.dumps(_being_written(shared.begun)))
+                self.write(MANIFEST, json.dumps(_being_written(shared.begun)) + _ROOM_FOR_WHY * " ")
             shared.blocks += 1
             self._shared, self._block = shared, shared.blocks
         return True
@@ -479,12 +480,19 @@ class DumpWriter:
             write_atomically(os.path.join(self.folder, name), text, "backslashreplace")
             if not _OFTEN.match(name):
                 self._shared.size += len(text)
+            if self._session is not None:
+                self._session.run._unwritten.pop(name, None)
             return name
         except OSError as error:
             pass_on()
-            if self._session is not None:
-                self._session.problem("writing the dump", "%s was not written: %s" % (name, error))
+            self._not_written(name, name, error)
             return None
+
+    def _not_written(self, name: str, shown: str, error: OSError) -> None:
+        if self._session is None:
+            return
+        self._session.run._unwritten[name] = error.strerror or str(error)
+        self._session.problem("writing the dump", "%s was not written: %s" % (shown, error))
 
     # -- what a session tells
 
@@ -642,7 +650,7 @@ class DumpWriter:
             self._shared.begun,
             earlier=self._shared.earlier(self._block),
             journal=journal,
-            stopped=run.problems[-1].message[: _ROOM_FOR_WHY // 2] if run.problems else "",
+            stopped=summary.unwritten(run._unwritten)[: _ROOM_FOR_WHY // 2],
         )
         try:
             overwrite_text(os.path.join(self.folder, MANIFEST), json.dumps(document))
@@ -671,6 +679,7 @@ class DumpWriter:
                 report.build(self.folder)
             else:
                 told.write_page(run)
+            run._unwritten.pop(PAGE, None)
         except ImportError as error:
             compat.note_unavailable("report", "%s; pip install Jinja2" % error)
         except Exception as error:
@@ -678,7 +687,7 @@ class DumpWriter:
             if self._session is None:
                 return
             if isinstance(error, OSError):
-                self._session.problem("writing the dump", "the page was not written: %s" % error)
+                self._not_written(PAGE, "the page", error)
             else:
                 self._session.problem(
                     "writing the report", "%s: %s" % (type(error).__name__, error)
@@ -800,9 +809,7 @@ class DumpWriter:
             self._shared.size += len(text)
         except OSError as error:
             pass_on()
-            if self._session is not None:
-                message = "%s was not written: %s" % (TABLES, error)
-                self._session.problem("writing the dump", message)
+            self._not_written(TABLES, TABLES, error)
 
 
 def overview(run: Run, nodes: Dict[int, Node]) -> str:
