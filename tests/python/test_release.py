@@ -781,3 +781,30 @@ def test_the_extension_can_be_loaded_where_headers_do_not_export_it(tmp_path):
     )
     names = subprocess.check_output(["nm", "-D", "--defined-only", binary]).decode()
     assert " T PyInit__core\n" in names
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
+@pytest.mark.parametrize("name", ["with [brackets] and a *", "one ["])
+def test_the_name_of_the_folder_is_no_pattern(name, tmp_path):
+    """CMake finds the sources there, or says why it cannot."""
+    tree = tmp_path / name
+    for part in ("src", "include", "cmake"):
+        shutil.copytree(os.path.join(pythons.ROOT, part), str(tree / part))
+    shutil.copy(os.path.join(pythons.ROOT, "CMakeLists.txt"), str(tree))
+    done = subprocess.run(
+        ["cmake", "-S", str(tree), "-B", str(tree / "build"), "-DDEPYF_BUILD_TESTS=OFF"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+    )
+    if name == "one [":
+        assert done.returncode != 0 and "a bracket without its pair" in done.stdout, done.stdout
+        return
+    assert done.returncode == 0, done.stdout
+    commands = json.loads((tree / "build" / "compile_commands.json").read_text())
+    compiled = {pathlib.Path(one["file"]).relative_to(tree) for one in commands}
+    sources = {path.relative_to(tree) for path in (tree / "src").rglob("*.cpp")}
+    assert {path for path in sources - compiled if path.parts[1] != "python"} == {
+        pathlib.Path("src/support/system_windows.cpp")
+    }
