@@ -103,6 +103,14 @@ SourceRows SourceColumns::rows(StmtId id) const {
   return found;
 }
 
+/// In how many definitions the body stands, with its own: a method is two levels deep.
+std::uint32_t SourceColumns::depth() const {
+  std::uint32_t levels = 1;
+  for (CodeId at = r_.object.parent; at; at = r_.module[at].parent)
+    levels += role_of(r_.module, at) == Role::Class || role_of(r_.module, at) == Role::Function;
+  return levels;
+}
+
 std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;
@@ -119,7 +127,9 @@ std::uint32_t SourceColumns::step() const {
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
   // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
+  const std::uint32_t levels = depth();
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
+    if (step == 8 && step * levels > least) continue;
     const std::uint32_t base = step == 8 ? 0 : least;
     const auto fitting = static_cast<std::size_t>(
         std::count_if(starts.begin(), starts.end(),
@@ -184,8 +194,9 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
       // Where a `with` or `finally` is left first, the return itself has the place of that; one of
       // a constant lies where the constant does.
       const bool none = !s.e[0] || r_.is_none(s.e[0]);
-      if (none && own.end - own.first == kReturnWidth) return own.first;
+      if (none && own.width() == kReturnWidth) return own.first;
       const SourceSpan value = s.e[0] ? of(s.e[0]) : own;
+      if (none && value.width() != kNoneWidth) return {};  // a copy of the function's end
       const bool constant = s.e[0] && r_.ast[s.e[0]].kind == ExprKind::Constant;
       // Statements begin at even columns but for those indented by tabs.
       if (value.line == 0 || value.first < kBeforeValue || (constant && value.first % 2 == 0))

@@ -79,6 +79,7 @@ class SourceColumns {
   SourceSpan place_of_jump(StmtId statement) const;  // without columns: the row alone
   bool begins_return(const SourceSpan& none) const;
   std::uint32_t header_width() const;
+  std::uint32_t depth() const;
   void find_jumps() const;
   void find_others() const;
   void find_rows() const;
