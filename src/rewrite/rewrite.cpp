@@ -28,6 +28,7 @@ constexpr Pass kPasses[] = {
     {"drop implied jumps", drop_implied_jumps},
     {"tidy conditions", tidy_conditions},
     {"drop implied jumps", drop_implied_jumps},  // of what has come to the end of a list
+    {"place negations", place_negations},
     {"order annotations", order_annotations},
     {"refuse returns", refuse_returns},
     {"reach odd names", reach_odd_names},

@@ -188,6 +188,7 @@ void clean_scope_body(Rewriter& r);
 void refuse_returns(Rewriter& r);  // a `return` in a module or class
 void drop_implied_jumps(Rewriter& r);
 void tidy_conditions(Rewriter& r);
+void place_negations(Rewriter& r);
 void order_annotations(Rewriter& r);  // throws where their order cannot be kept
 void reach_odd_names(Rewriter& r);
 void insert_declarations(Rewriter& r);
