@@ -1,5 +1,4 @@
-# `not (a and b)` and `not a or not b` are the same bytecode: the form without parentheses is
-# printed
+# without columns, `not (a and b)` and `not a or not b` are the same bytecode
 def f(a, b, c, d):
     if a and b:
         print(1)
@@ -9,7 +8,12 @@ def f(a, b, c, d):
         print(3)
     if (a or b) and (c or d):
         print(4)
+    # if <3.11
     if not a or not b:
+    # end
+    # if >=3.11
+    if not (a and b):
+    # end
         print(5)
     if not a and not b:
         print(6)
