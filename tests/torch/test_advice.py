@@ -1598,7 +1598,7 @@ def test_what_a_program_does_with_a_number_decides_what_helps(tmp_path, body, ro
         for name, wanted in (("t", of_t), ("dt", of_dt)):
             said = words.of_reason("0/2: %s == 0.5  # (_dynamo/output_graph.py:3 in remove)" % name)
             said["after"] = "0.75"
-            known = words.Known(("t", "dt"), double, ())
+            known = words.Known(("t", "dt"), double, (), ())
             words.describe_constant(said, place=at, known=known)
             text = said["help"][0]
             assert "clamp, pow" not in text and "an operator" not in text
@@ -1805,6 +1805,40 @@ def test_a_break_does_not_save_recompiles_for_what_the_call_passes(tmp_path):
     left = [one["name"] for node in compiles_of(apart) for one in node.reasons]
     assert "limit" not in left
     assert 0.5 <= compiles_saved(of_limit, made) / (len(made) - len(compiles_of(apart))) <= 2
+
+
+_COOLED = """
+import math
+
+class Config:
+    def __init__(self):
+        self.hot, self.cold = 2.0, 0.25
+
+def heat_at(cfg, fraction):
+    return cfg.hot * math.exp(fraction * math.log(cfg.cold / cfg.hot))
+
+@torch.compile(backend="aot_eager")
+def step(x, cfg, fraction):
+    heat = heat_at(cfg, fraction)
+    return x / heat + torch.tensor([heat, 1.0 - heat, 0.5])
+
+cfg = Config()
+result = [step(torch.ones(3), cfg, at / 8) for at in range(5)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_numbers_of_a_configuration_stay_numbers_beside_one_that_changes():
+    wanted, nodes = run(_COOLED, "cooled")
+    said = [one for node in nodes for one in node.reasons[:1]]
+    assert len(said) == 4 and {one["row"] for one in said} == {"float in a function of math"}
+    assert len({one["help"][0] for one in said}) == 1  # one variable, one change
+    assert "math.exp at cooled.py:9 takes Python numbers alone" in said[0]["help"][0]
+    assert "and pass torch.as_tensor(fraction) in place of fraction: one" in said[0]["help"][0]
+    text = _COOLED.replace("math.exp", "torch.exp")
+    result, after = run(text.replace("cfg, at / 8", "cfg, torch.as_tensor(at / 8)"), "cool")
+    assert len(after) == 1 and not after[0].breaks
+    torch.testing.assert_close(result, wanted)
 
 
 _RING = """import torch

@@ -39,7 +39,10 @@ Place = Tuple[str, int]
 
 
 def number_uses(
-    place: Place, numbers: Iterable[str], stacks: Sequence[Sequence[Place]] = ()
+    place: Place,
+    numbers: Iterable[str],
+    stacks: Sequence[Sequence[Place]] = (),
+    fixed: Iterable[str] = (),
 ) -> List[Use]:
     """What a program does with numbers that a function is given, or with what it computes from
     numbers alone.
@@ -48,6 +51,7 @@ def number_uses(
         place: (file, line) where the function begins.
         numbers: names of numbers, as the function has them: `t`, `self.scale`.
         stacks: (file, line) of frames that torch met, outermost first: what a line calls.
+        fixed: names of numbers that stay as they are, as those of a configuration do.
     """
     function = uses.function_starting_at(*place)
     called: Dict[Place, Set[Place]] = {}
@@ -55,7 +59,9 @@ def number_uses(
         for outer, inner in zip(stack, stack[1:]):
             called.setdefault(outer, set()).add(inner)
     found: Dict[Use, None] = {}
-    work = [(place[0], function, {one: frozenset((one,)) for one in numbers}, 0)]
+    known: _Known = {one: frozenset() for one in fixed}
+    known.update((one, frozenset((one,))) for one in numbers)
+    work = [(place[0], function, known, 0)]
     seen = set()
     while work:
         file, function, known, depth = work.pop()
@@ -131,6 +137,8 @@ class _Reader:
                 or any(self.functions(node))
             ):
                 return None
+            if self.module_of(node).startswith("math."):
+                return self._all_held(node.args)  # takes numbers alone
             parts = node.args
         held = [self.number(one) for one in parts]
         if not held or any(one is None for one in held):
@@ -142,7 +150,10 @@ class _Reader:
         whole = self.number(node)
         if whole is not None:
             return frozenset(whole)
-        return frozenset().union(*map(self.held, _inside(node)))
+        return self._all_held(_inside(node))
+
+    def _all_held(self, nodes: Iterable[Any]) -> _Names:
+        return frozenset().union(*map(self.held, nodes))
 
     def module_of(self, call: ast.Call) -> str:
         """The function that a call calls, as its module names it; a method as it is spelt."""
@@ -170,6 +181,7 @@ class _Reader:
         spelt = uses.path_of(call.func)
         names = frozenset().union(*[self.number(one) or frozenset() for one in given])
         if module == "math":
+            names = self._all_held(given)
             in_torch = name in _OF_TORCH and len(given) == 1 or name == "pow" and len(given) == 2
             self._use(MATH if in_torch else OUTSIDE, spelt, names, call)
         elif whole.partition(".")[0] in uses.OF_PYTHON:
@@ -211,6 +223,13 @@ class _Reader:
         given = dict(zip(parameters, call.args))
         given.update({one.arg: one.value for one in call.keywords if one.arg})
         known = {name: self.number(value) for name, value in given.items()}
+        for name, value in given.items():  # the attributes of an object that is handed on
+            begin = uses.path_of(value) + "."
+            known.update(
+                (name + one[len(begin) - 1 :], held)
+                for one, held in self.known.items()
+                if begin != "." and one.startswith(begin)
+            )
         if uses.path_of(call.func).startswith("self."):  # the same object
             known.update(
                 (name, held) for name, held in self.known.items() if name.startswith("self.")

@@ -793,16 +793,17 @@ def _known(entry: Document) -> words.Known:
     """What the guards and the symbols of a compile tell of its function."""
     guards = [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
     matches = [form.match(text) for text in guards for form in (_FLOAT_OR_INT, _NUMBER)]
-    numbers = [attribute_of(one.group("name")) for one in matches if one is not None]
+    fixed = [attribute_of(one.group("name")) for one in matches if one is not None]
     symbols = [one for one in entry.get("symbols") or () if isinstance(one, dict)]
     sources = [attribute_of(str(one.get("source") or "")) for one in symbols]
-    numbers += [one for one in sources if re.match(r"^[\w.]+$", one)]
+    numbers = [one for one in sources if re.match(r"^[\w.]+$", one)]
     stacks = [words.frame_places(map(str, one)) for one in entry.get("conditions") or ()]
     for symbol in symbols:
         frames = [one for one in symbol.get("user_stack") or () if isinstance(one, dict)]
         stacks.append([(str(one.get("filename")), _whole(one.get("line"))) for one in frames])
     double = any(re.search(r"^check_tensor\(.*\btorch\.float64\b", one) for one in guards)
-    return words.Known(tuple(dict.fromkeys(numbers)), double, tuple(map(tuple, stacks)))
+    more = double, tuple(map(tuple, stacks)), tuple(dict.fromkeys(fixed))
+    return words.Known(tuple(dict.fromkeys(numbers)), *more)
 
 
 def _fill_after(
@@ -1512,6 +1513,7 @@ def _ids(nodes: Sequence[Node]) -> str:
 
 
 #: how torch names a symbol for a float
+_OF_NUMPY = re.compile(r"^___from_numpy\((.*)\)\.item\(\)$")  # a scalar of NumPy
 _OF_FLOAT = re.compile(r"^zu?f\d+$")
 
 
@@ -1520,7 +1522,7 @@ def _floats(nodes: Sequence[Node]) -> str:
     there are many.
     """
     names = dict.fromkeys(
-        "`%s`" % attribute_of(str(symbol.get("source") or ""))
+        "`%s`" % _OF_NUMPY.sub(r"\1", attribute_of(str(symbol.get("source") or "")))
         for node in nodes
         for symbol in node.entry.get("symbols") or ()
         if isinstance(symbol, dict) and _OF_FLOAT.match(str(symbol.get("symbol") or ""))

@@ -83,10 +83,11 @@ def is_number(text: str) -> bool:
     return type_of_literal(text) in ("int", "float")
 
 
-#: what the guards of a compile tell of a function: the names of its `numbers`, whether its tensors
-#: are `double`, the (file, line) of the frames that torch met in `stacks`, outermost first
-Known = namedtuple("Known", "numbers double stacks")
-UNKNOWN = Known((), False, ())
+#: what the guards of a compile tell of a function: the names of its `numbers` that change, whether
+#: its tensors are `double`, the (file, line) of the frames that torch met in `stacks`, outermost
+#: first, and the names of numbers that are `fixed`
+Known = namedtuple("Known", "numbers double stacks fixed")
+UNKNOWN = Known((), False, (), ())
 
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 
@@ -240,7 +241,7 @@ def _float_row(
 def _uses_of(name: str, place: Tuple[str, int], known: Known) -> List[flows.Use]:
     """Where the program uses a number that a function is given, as far as its source tells."""
     numbers = dict.fromkeys(tuple(known.numbers) + (name,))
-    return flows.number_uses(place, numbers, known.stacks) if place[1] else []
+    return flows.number_uses(place, numbers, known.stacks, known.fixed) if place[1] else []
 
 
 def _maker(operators: Sequence[flows.Use]) -> str:
