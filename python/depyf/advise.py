@@ -791,6 +791,8 @@ def _patch(
         changed = _with_dynamic(source, tree, line, called_at)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
         changed = _with_setting(source, tree, wanted)
+    elif " in place of math." in wanted:
+        changed = _with_torchs_math(source, tree, line, wanted)
     elif wanted.startswith("lr="):
         changed = _with_rate(source, tree)
     elif wanted.startswith("torch._dynamo.") and "mark_" in wanted:
@@ -967,6 +969,68 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
         inner = ", dynamic=True)" if found.args or found.keywords else "dynamic=True)"
         return _replaced(source, last.end_lineno, last.end_col_offset - 1, 1, inner)
     return _replaced(source, last.end_lineno, last.end_col_offset, 0, "(dynamic=True)")
+
+
+def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
+    """`torch.cos` in place of `math.cos` on some lines, and tensors in place of what the calls of
+    the compiled function at a line give it; None where a call is not found, or not plain.
+    """
+    functions, _, tensors = wanted.partition("; ")
+    if functions.count(":") != 1:
+        return None  # lines of several files
+    of_math = re.findall(r"\bmath\.\w+", functions)
+    lines = [int(one) for one in re.findall(r"\d+", functions.rpartition(":")[2])]
+    edits = [
+        (node.lineno, node.func.col_offset, uses.path_of(node.func), "torch." + node.func.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.lineno in lines and uses.path_of(node.func) in of_math
+    ]
+    found = next(
+        (one for one in _functions(tree) if _first_line(one[0]) <= line <= one[0].lineno), None
+    )
+    if found is None or {one[0] for one in edits} != set(lines) or not lines:
+        return None
+    function, owner = found
+    calls = _calls_of_compiled(tree, function, owner)
+    parameters = [one.arg for one in function.args.args][1 if owner is not None else 0 :]
+    for call in calls:
+        given = dict(zip(parameters, call.args))
+        given.update((one.arg, one.value) for one in call.keywords if one.arg)
+        for name, rest in re.findall(r"torch\.as_tensor\((\w+)(.*?)\)(?:; |$)", tensors):
+            value = given.get(name)
+            text = _segment(source, value) if value is not None else None
+            if not text or "\n" in text or value is None:
+                return None
+            edits.append(
+                (value.lineno, value.col_offset, text, "torch.as_tensor(%s%s)" % (text, rest))
+            )
+    if not calls:
+        return None
+    for at, column, text, made in sorted(edits, reverse=True):
+        source = _replaced(source, at, column, len(text.encode("utf-8")), made)
+    return source
+
+
+def _calls_of_compiled(
+    tree: ast.Module, function: Any, owner: Optional[ast.ClassDef]
+) -> List[ast.Call]:
+    """The calls of a function that is compiled by its decorator, or by the name that the result of
+    its torch.compile has.
+    """
+    names = _compilers(tree)
+    called = set()
+    if owner is None and any(_is_compile(one, names) for one in function.decorator_list):
+        called.add(function.name)
+    made = _call_with(tree, function.name, owner.name if owner is not None else "", names)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and node.value is made and made is not None:
+            called |= {uses.path_of(one) for one in node.targets} - {""}
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and uses.path_of(node.func) in called
+    ]
 
 
 def _made_for(tree: ast.Module, line: int, calls: List[ast.Call]) -> List[ast.Call]:

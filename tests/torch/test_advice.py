@@ -1841,6 +1841,20 @@ def test_numbers_of_a_configuration_stay_numbers_beside_one_that_changes():
     torch.testing.assert_close(result, wanted)
 
 
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_patch_writes_torchs_function_and_the_tensor_that_it_takes(tmp_path):
+    (change,) = advise.changes(run_of_program(_COOLED, tmp_path / "cooled.py"))
+    assert (
+        "\n+    return cfg.hot * torch.exp(fraction * math.log(cfg.cold / cfg.hot))" in change.patch
+    )
+    call = "step(torch.ones(3), cfg, torch.as_tensor(at / 8))"
+    assert "\n+result = [%s for at in range(5)]" % call in change.patch
+    # a call whose argument is not there to be seen has no patch
+    text = _COOLED.replace("(torch.ones(3), cfg, at / 8)", "(*(torch.ones(3), cfg, at / 8))")
+    (change,) = advise.changes(run_of_program(text, tmp_path / "starred.py"))
+    assert change.advice and not change.patch
+
+
 _RING = """import torch
 
 class Ring(torch.nn.Module):

@@ -1120,6 +1120,7 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 _PHASE.replace("math.cos(2", "torch.cos(2").replace(
                     "f(x, at, step)", "f(x, torch.as_tensor(at, dtype=torch.float64), step)"
                 ),
+                "{torch} in place of {called} at {at}; {given}",
             ),
         ],
     ),

@@ -266,10 +266,11 @@ def _math_row(
     if not all(one.names.intersection(wanted) for one in operators):
         wanted = sorted(wanted + [name])
     called = list(dict.fromkeys(one.called for one in met))
-    tensors = []
+    tensors, given = [], []
     for one in wanted:
         if one.isidentifier():
             made = as_tensor(one, known).replace("torch.tensor", "torch.as_tensor")
+            given.append(made)
             tensors.append("pass %s in place of %s" % (made, one))
         else:
             tensors.append("make %s a tensor where the program sets it" % one)
@@ -280,6 +281,7 @@ def _math_row(
         "at": _places_in_words(list(places)),
         "takes": "takes" if len(called) == 1 else "take",
         "tensors": ", and ".join(tensors),
+        "given": "; ".join(given),
     }
     kind = "float attribute" if "attribute" in row else "float"
     return kind + " in a function of math", names
