@@ -38,6 +38,31 @@ def resumed_after(title: str, line: int) -> str:
     return "%s, resumed after line %d" % (title, line)
 
 
+_COMPILED_AUTOGRAD = " (compiled autograd)"
+
+
+def backward_of(functions: List[str]) -> str:
+    """What a backward pass is called that compiled autograd traced into one function.
+
+    Args:
+        functions: those that it is the backward of, as far as they are known.
+    """
+    if not functions:
+        return "backward pass" + _COMPILED_AUTOGRAD
+    first = functions[:2] if len(functions) < 3 else [functions[0], "%d others"]
+    named = " and ".join(first).replace("%d", str(len(functions) - 1))
+    return "backward of %s%s" % (named, _COMPILED_AUTOGRAD)
+
+
+def is_backward_pass(title: str) -> bool:
+    """Whether it is one of the names that `backward_of` gives."""
+    return title.endswith(_COMPILED_AUTOGRAD)
+
+
+#: where the code of a backward pass is that compiled autograd traced
+TRACED_BACKWARD = "a whole backward pass, which compiled autograd traced: its code is in no file"
+
+
 def spans(marks: List[Mark]) -> List[List[Any]]:
     """Events as [name, start, length] in microseconds from the first start.
 
@@ -253,6 +278,7 @@ class Rest:
     title: str
     files: str
     _code: LiveObject = field(default_factory=LiveObject)
+    _installed_as: str = ""  # as that of a function
 
 
 @dataclass(
@@ -470,6 +496,7 @@ class Function:
     _globals_name: str = ""
     _bytecode: str = ""  # disassembly of the original, shared by all entries
     _signature: Any = None
+    _titled_as: str = ""  # its title, where its caller knows more
     _installed_as: str = ""  # how torch holds a resume function: "function", "factory", "code"
     _order: List[Entry] = field(default_factory=list)  # entries as torch tries them
 
@@ -498,13 +525,15 @@ class Function:
         return self._titled(name)
 
     def _titled(self, name: str) -> str:
+        if self._titled_as:
+            return self._titled_as
         if self.is_resume and self.qualname:
             name = resumed_after(name, self.firstlineno)
         return name + (", through " + self.through if self.through else "")
 
     def title_of(self, entry: Entry) -> str:
         """What the code of an entry does, where the name of its file does not say it all; or ""."""
-        if not self.through:
+        if not self.through and not is_backward_pass(self.qualname):
             return ""
         return self._titled(entry.qualname or self.qualname or self.name)
 
@@ -515,10 +544,19 @@ class Function:
             qualname: that of the entry, see `Entry`.
         """
         whole = qualname or self.qualname
+        if is_backward_pass(whole) and not self.is_resume:
+            return whole[: -len(_COMPILED_AUTOGRAD)].replace(" ", "_").replace(".", "_")
         if not self.is_resume or not whole:
             return (whole or self.name).replace(".", "_")
         plain = self.through or whole.rpartition(".")[2]
         return self.name.replace("_in_" + plain, "_in_" + whole, 1).replace(".", "_")
+
+    @property
+    def where(self) -> str:
+        """Its place for people."""
+        if is_backward_pass(self.qualname) and not self.is_resume:
+            return TRACED_BACKWARD
+        return "%s:%d" % (self.filename, self.firstlineno)
 
     @property
     def code(self) -> Optional[types.CodeType]:

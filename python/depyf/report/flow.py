@@ -234,9 +234,10 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     entry = node.entry
     link = "#compile/" + node.key
     if node.is_resume:
-        name = "▷ " + resumed_after(_clip(node.title, 60), node.resumes_at)
+        name = "▷ " + resumed_after(_clip(node.title, 60), node.resumes_at) + node.apart
     else:
         name = ("⤷ " if node.outer else "") + _clip(node.title, 60)
+    name += node.beside
     if node.reasons:
         name = "↻ " + name
     row = [
@@ -244,7 +245,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             "label": "%s  %s" % (name, node.key),
             "kind": "function",
             "link": link,
-            "title": "%s:%d" % node.place
+            "title": node.where
             + (", called by the code of %s" % node.outer.key if node.outer else ""),
         }
     ]

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from depyf import advice, schema
 from depyf.advice import conditions, given, uses
-from depyf.model import resumed_after
+from depyf.model import TRACED_BACKWARD, backward_of, is_backward_pass, resumed_after
 from depyf.report import savings, words
 from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
 from depyf.schema import Document
@@ -184,7 +184,9 @@ class Node:
         self.key = key
         self.number = 1
         self.of = 1
-        self.apart = ""  # what tells it from another function of the same title; "" where none is
+        # what tells it from another rest of the same title; "" where none is
+        self.apart = ""
+        self.elsewhere = ""  # the place, where another function has the same title
         self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children: List["Node"] = []  # nodes of the resume functions that it calls
@@ -485,9 +487,22 @@ class Node:
         return name, line or _whole(metrics.get("co_firstlineno"))
 
     @property
+    def is_backward_pass(self) -> bool:
+        """Whether it is what compiled autograd traced of a backward pass."""
+        compile_id = str(self.entry.get("compile_id") or "")
+        if self.function is None:
+            return bool(re.match(r"!\d+$", compile_id))
+        return compile_id.startswith("!") and str(self.function.get("filename")).startswith(
+            "<eval_with_key>"
+        )
+
+    @property
     def title(self) -> str:
         """The function's name as its author wrote it."""
         known: Any
+        if self.is_backward_pass and not self.is_resume:
+            known = str((self.function or self.entry).get("qualname") or "")
+            return known if is_backward_pass(known) else backward_of([])
         if self.function is None:
             if self.is_resume:
                 return self._rest()[0]
@@ -507,6 +522,19 @@ class Node:
         """Its title, and where it goes on if it is a resume function."""
         title = resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
         return title + self.apart
+
+    @property
+    def beside(self) -> str:
+        """What stands behind its title, where other code of that title is to be told from it."""
+        through = ", through " + self.through if self.through else ""
+        return through + self.elsewhere
+
+    @property
+    def where(self) -> str:
+        """Its place for people."""
+        if self.is_backward_pass and not self.is_resume:
+            return TRACED_BACKWARD
+        return "%s:%d" % self.place if self.place[1] else self.place[0]
 
     @property
     def frame(self) -> Tuple[Any, ...]:
@@ -952,17 +980,51 @@ def _keep_one_sided(nodes: Sequence[Node]) -> None:
                 node.failure = None
 
 
+_OFFSET = re.compile(r"__resume_at_(\d+)_")
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
+    return "%d%s" % (number, ending)
+
+
 def _tell_apart(nodes: Sequence[Node]) -> None:
-    """Names those rests of a function that share a title by torch's numbers of them."""
-    numbers: Dict[Tuple[Any, ...], Dict[str, List[Node]]] = {}
+    """Says which of the rests of a function it is that share a title, as one line has several
+    breaks, and where functions of one title are.
+    """
+    rests: Dict[Tuple[Any, ...], Dict[str, List[Node]]] = {}
+    places: Dict[Tuple[str, str], Dict[Tuple[str, int], List[Node]]] = {}
     for node in nodes:
         if node.is_resume:
             number = str(node.entry.get("compile_id") or "").rpartition("/")[0]
-            numbers.setdefault((node.place, node.called), {}).setdefault(number, []).append(node)
-    for found in numbers.values():
-        for number, alike in found.items() if len(found) > 1 else ():
-            for node in alike if number else ():
+            rests.setdefault((node.place, node.called), {}).setdefault(number, []).append(node)
+        else:
+            alike = places.setdefault((node.title, node.through), {})
+            alike.setdefault(node.place, []).append(node)
+    for of_line in rests.values():
+        if len(of_line) < 2:
+            continue
+        # torch names a resume function by the place of its break in the bytecode
+        offsets = {number: _offset(of_line[number][0]) for number in of_line}
+        order = sorted(set(offsets.values()))
+        for number, alike_rests in of_line.items() if len(order) == len(of_line) else ():
+            told = _ordinal(order.index(offsets[number]) + 1), len(order)
+            for node in alike_rests:
+                node.apart = " (%s of %d)" % told
+        for number, alike_rests in of_line.items() if len(order) < len(of_line) else ():
+            for node in alike_rests if number else ():
                 node.apart = " (torch's function %s)" % number
+    for (title, _), found in places.items():
+        for place, alike_functions in found.items() if len(found) > 1 else ():
+            for node in alike_functions if place[1] and not is_backward_pass(title) else ():
+                node.elsewhere = " (%s)" % short_place(*place)
+
+
+def _offset(node: Node) -> int:
+    name = str((node.function or {}).get("global_name") or node.entry.get("resumes") or "")
+    match = _OFFSET.match(name)
+    return int(match.group(1)) if match else -1
 
 
 def _advise_of_floats(nodes: Sequence[Node]) -> None:
@@ -1030,10 +1092,21 @@ def _note_begins(nodes: Sequence[Node]) -> None:
             0,
         ):  # torch numbers functions in the order of their first compiles
             latest = node.began
+    for node in nodes:  # torch tells no time of the tracing of a backward pass
+        if node.is_backward_pass and node.function is None:
+            made = [one.began for one in nodes if _traced_in(one, node)]
+            node.began = min(made, default=latest)
+
+
+def _traced_in(node: Node, tracing: Node) -> bool:
+    """Whether a node is a compile of what compiled autograd traced in another one."""
+    begin = str(tracing.entry.get("compile_id")) + "/"
+    return str(node.entry.get("compile_id")).startswith(begin)
 
 
 def _number(node: Node) -> Tuple[int, ...]:
-    return tuple(int(one) for one in re.findall(r"\d+", str(node.entry.get("compile_id"))))
+    compile_id = re.sub(r"^!\d+/?", "", str(node.entry.get("compile_id")))
+    return tuple(int(one) for one in re.findall(r"\d+", compile_id))
 
 
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
@@ -1125,7 +1198,13 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
     After a break inside what a function calls, Python calls that, which is compiled by itself.
     """
     callers = _Callers(nodes)
+    tracings = [node for node in nodes if node.is_backward_pass and node.function is None]
     for node in sorted(nodes, key=lambda node: node.began):
+        traced = [one for one in tracings if node.is_backward_pass and _traced_in(node, one)]
+        if traced and not node.is_resume:
+            node.parent = traced[0]
+            node.called_inside(traced[0], ("", 0))
+            continue
         way = callers.of(node)
         # a function that torch gave up runs as plain Python in the code of each of its callers
         while len(way) > 1 and not way[0].entry.get("name") and way[0].parent is not way[1]:

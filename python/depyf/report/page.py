@@ -194,6 +194,8 @@ def _seconds(value: float) -> str:
 
 def _place(pair: Tuple[str, int]) -> str:
     filename, line = pair
+    if filename.startswith("<eval_with_key>"):
+        return "traced by torch"
     name = os.path.basename(filename) or filename
     return "%s:%d" % (name, line) if line else name
 
@@ -503,12 +505,6 @@ def _title_of(artifact: Document) -> str:
     return title
 
 
-_IDENTITY = re.compile(
-    r"^___check_(?P<what>type|obj)_id\((?P<name>.+), \d+\), type=<class '(?P<type>[^']*)'>$"
-)
-_BUILTIN = re.compile(r"G\['__builtins_dict__\w*'\]\['(\w+)'\]")
-
-
 #: guards that each compile has, on how torch is set up
 _AMBIENT = {
     "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None": (
@@ -534,13 +530,7 @@ def _in_words(expression: str, text: str) -> str:
     if said:
         name = re.match(r"__check_tensor\((.+?), ['\"]", expression)
         return "%s: %s" % (short(name.group(1)), said) if name else said
-    found = _IDENTITY.match(text)
-    if found is None:
-        return ""
-    asked = short(_BUILTIN.sub(r"\1", found.group("name")))
-    if found.group("what") == "type":
-        return "%s is of type %s" % (asked, found.group("type"))
-    return "%s is the same object as before, of type %s" % (asked, found.group("type"))
+    return words.identity_in_words(text)
 
 
 def _guard_lines(guards: Iterable[Document]) -> str:

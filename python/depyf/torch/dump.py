@@ -33,6 +33,7 @@ from depyf.model import (
     GraphBreak,
     Problem,
     Run,
+    is_backward_pass,
     sorted_artifacts,
 )
 from depyf.report import document, page, words
@@ -42,7 +43,7 @@ from depyf.schema import MANIFEST, SCHEMA, Document
 from depyf.terminal import parse_place
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
-from depyf.torch.fullcode import Renderer, nodes_by_entry, reasons_in_words
+from depyf.torch.fullcode import Renderer, breaks_in_words, nodes_by_entry, reasons_in_words
 from depyf.torch.journal import Journal
 from depyf.trace.names import safe_name
 
@@ -79,6 +80,53 @@ decompiled from torch's bytecode, and the word after a file's name says how far 
 *exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
 are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
 torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
+#: names of torch's that code of it has, and what each is; the first match is an example
+_NAMES_OF_TORCH = tuple(
+    (re.compile(pattern), told)
+    for pattern, told in (
+        (
+            r"\b__resume_at_\d+_\d+",
+            "a resume function. The first number is that of the instruction at which it goes on, "
+            "as an offset into the bytecode of the function; the second counts torch's names.",
+        ),
+        (
+            r"\b___stack\d+",
+            "a value that was on Python's stack at the graph break, such as what "
+            "the call there returned. The resume function takes it as a parameter.",
+        ),
+        (
+            r"\b__nested_resume_fns\b",
+            "resume functions of the callers, where the break is in a function that torch traced "
+            "into its caller. The first list of a resume call, `[]` where there are none.",
+        ),
+        (
+            r"\b__nested_frame_values\b",
+            "the variables of those callers. The second list of a resume call.",
+        ),
+        (
+            r"\bpregraph_record\b",
+            "when the code in front of the graph began: "
+            "`record_pregraph_bytecode_enter` and `record_pregraph_bytecode_exit` are for torch's "
+            "profiler alone.",
+        ),
+        (
+            r"\b__compiled_fn_\d+",
+            "a compiled graph. It returns its outputs, which the code gives "
+            "their names one by one.",
+        ),
+        (r"\bdynamo_utils\b", "the module `torch._dynamo.utils`."),
+        (r"\bbuiltins_dict\b", "Python's built-in functions by name."),
+        (
+            r"\bobject_setattr_ignore_descriptor\b",
+            "sets an attribute as `object.__setattr__` does, without the descriptors of the class.",
+        ),
+        (r"\bcall_size\b", "the size of a dimension of a tensor."),
+    )
+)
+_BACKWARD_PASSES = """\
+Compile !0/2/0 is compile 0 of function 2 in backward pass 0. Compiled autograd traces a whole
+backward pass into one function, with the hooks of the program in it, and torch compiles that. !0
+alone is the tracing."""
 #: files that are rewritten many times; their content is counted when it is captured
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
@@ -823,10 +871,14 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
         _HOW_TO_READ,
         "",
     ]
+    if any(entry.compile_id.startswith("!") for entry in run.entries()):
+        lines += [_BACKWARD_PASSES, ""]
+    lines += _names_of_torch(run)
     for function in run.functions:
-        lines.append("## %s" % _code(function.title))
+        node = nodes.get(id(function.entries[0])) if function.entries else None
+        lines.append("## %s" % _code(function.title + (node.apart if node is not None else "")))
         lines.append("")
-        where = "%s:%d" % (function.filename, function.firstlineno)
+        where = function.where
         if function.is_resume:
             called = ", ".join(map(_code, names.get(function.global_name or "", ())))
             where = "the rest of a function after a graph break, %s%s" % (
@@ -861,6 +913,19 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
         lines += ["- %s: %s" % (name, reason) for name, reason in sorted(run.unavailable.items())]
         lines.append("")
     return "\n".join(lines)
+
+
+def _names_of_torch(run: Run) -> List[str]:
+    """A table of the names that are torch's, of those that the code of this run has."""
+    rows = []
+    for pattern, told in _NAMES_OF_TORCH:
+        matches = (pattern.search(entry.source) for entry in run.entries())
+        found = next((one for one in matches if one is not None), None)
+        if found is not None:
+            rows.append("| %s | %s |" % (_code(found.group()), told))
+    if not rows:
+        return []
+    return ["## Names of torch's", "", "| name | what it is |", "| --- | --- |", *rows, ""]
 
 
 def _code(text: str) -> str:
@@ -917,10 +982,12 @@ def _reached_from(graph_break: GraphBreak, function: Optional[Function]) -> str:
 def _overview_entry(
     entry: Entry, node: Optional[Node], function: Optional[Function] = None
 ) -> List[str]:
-    lines = [
-        "### %s, compile %s" % (_code(entry.name or entry.qualname or "no code"), entry.compile_id),
-        "",
-    ]
+    name = entry.name or entry.qualname or "no code"
+    if node is not None and not entry.name and entry.qualname:
+        name = node.called + node.beside
+    lines = ["### %s, compile %s" % (_code(name), entry.compile_id), ""]
+    if not entry.name and node is not None and node.place[1] and not is_backward_pass(name):
+        lines += ["%s:%d" % node.place, ""]
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
         if entry.replaced_by:
@@ -936,13 +1003,13 @@ def _overview_entry(
     for reason in reasons_in_words(entry, node):
         why = "compiled again because" if entry.path else "an earlier compile does not fit"
         lines.append("- %s: %s" % (why, reason))
-    for graph_break in entry.breaks:
+    for graph_break, why in zip(entry.breaks, breaks_in_words(entry, node)):
         lines.append(
             "- graph break at %s%s: %s"
             % (
                 graph_break.location or "?",
                 _reached_from(graph_break, function),
-                " ".join(graph_break.reason.split()),
+                why,
             )
         )
     titles = {rest.name: rest.title for rest in entry._rests}

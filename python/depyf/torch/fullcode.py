@@ -19,11 +19,11 @@ from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier
 from depyf.interrupts import pass_on
-from depyf.model import Constants, Entry, Function, Guard, LiveObject, Run
+from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
 from depyf.torch import compat, guards
-from depyf.torch.codes import known_constants
+from depyf.torch.codes import known_constants, signature_of
 from depyf.trace import guard_text
 from depyf.trace.guard_text import (
     MARK,
@@ -326,6 +326,8 @@ def _evaluable(expression: str, known: FrozenSet[str]) -> bool:
 _SOURCE = re.compile(r"""[LG]\[(?:'[^']*'|"[^"]*")\]""")
 _STATE = re.compile(r"^__global_state\(\) == (?P<state>\{.*\})$", re.DOTALL)
 _WIDTH = 100
+#: lines of the program that are named for one group of guards
+_CAUSES = 3
 
 
 class _States:
@@ -364,16 +366,24 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
         title += ": " + tensor_in_words(next(one for one in tensors if one not in inside))
     if inside and source and " " not in source:
         title += ", with %d tensor%s in it" % (len(inside), "" if len(inside) == 1 else "s")
-    notes = [_because(guard) for guard in group if guard.comment]
+    notes = list(dict.fromkeys(_because(guard) for guard in group if guard.comment))
     lines = legend.rows(title, _WIDTH - 14)
     if notes and source:
         lines += legend.rows("because of: " + notes[0], _WIDTH - 14)
+        for note in notes[1:_CAUSES]:
+            lines += legend.rows("and of: " + note, _WIDTH - 14)
+        if len(notes) > _CAUSES:
+            more = len(notes) - _CAUSES
+            lines.append("and of %d more line%s" % (more, "" if more == 1 else "s"))
     return lines
 
 
-def _conditions(group: List[Guard], states: _States) -> List[str]:
-    """The expressions of a group; marks of one value as one."""
+def _conditions(group: List[Guard], states: _States) -> List[Tuple[str, str]]:
+    """The expressions of a group, with what they ask in words where they have numbers of objects;
+    marks of one value as one.
+    """
     found: List[str] = []
+    said: Dict[str, str] = {}
     marks: Dict[str, List[str]] = {}
     for guard in group:
         expression = guard.expression or ""
@@ -390,10 +400,22 @@ def _conditions(group: List[Guard], states: _States) -> List[str]:
             one_line = "(%s)" % one_line if _needs_parentheses(one_line) else one_line
             if one_line not in found:  # torch has some twice, for two reasons
                 found.append(one_line)
+                said[one_line] = words.identity_in_words(guard.text)
     return [
-        "__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))) if one in marks else one
+        ("__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))), "")
+        if one in marks
+        else (one, said.get(one, ""))
         for one in found
     ]
+
+
+def _with_words(rows: Sequence[str], said: str) -> List[str]:
+    """The rows of a condition, with a comment on what it asks."""
+    if not said:
+        return list(rows)
+    if len(rows) == 1 and len(rows[0]) + len(said) + 4 <= _WIDTH:
+        return [rows[0] + "  # " + said]
+    return ["            # " + row for row in legend.rows(said, _WIDTH - 14)] + list(rows)
 
 
 @functools.lru_cache(maxsize=4096)  # entries of one function have most conditions in common
@@ -509,8 +531,8 @@ def _guard_function(
         (checked if known_here else opaque).append(guard)
     for source, group in _by_source(checked):
         lines += ["            # " + line for line in _heading(source, group)]
-        for condition in _conditions(group, states):
-            lines += _on_rows(condition)
+        for condition, said in _conditions(group, states):
+            lines += _with_words(_on_rows(condition), _comment(said))
     if opaque:
         lines.append("            # checked by torch alone:")
     for guard in opaque:
@@ -746,7 +768,7 @@ def _dispatcher(
         holds = "%s(%s)" % (_guard_name(entry, key), frame_name)
         rows.append("    if %s:  # compile %s, %s" % ((holds,) + told))
         rows += _call_on_rows("        return " + entry.name, signature.call, "", width)
-    said = "  # " + ("plain Python" if gone else "torch would compile again here")
+    said = "  # " + ("plain Python" if gone or not entries else "torch would compile again here")
     return rows + _call_on_rows("    return " + original_name, signature.call, said, width)
 
 
@@ -772,7 +794,8 @@ def _section(
     prefix: str,
     names: _Names,
     called_as: List[str],
-    reasons: Dict[int, List[str]],
+    told_of: Dict[int, List[str]],
+    apart: str,
 ) -> str:
     signature = _Signature(function)
     key = _key(function)
@@ -784,11 +807,7 @@ def _section(
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
         guard = _guard_function(_guard_name(entry, key), entry, known, token, names.states)
-        told = ["compiled again because: " + one for one in reasons.get(id(entry), ())]
-        told += [
-            "graph break at %s: %s" % (one.location or "?", one.reason) for one in entry.breaks
-        ]
-        why = "".join(legend.wrapped(_comment(one)) for one in told)
+        why = "".join(legend.wrapped(_comment(one)) for one in told_of.get(id(entry), ()))
         # guards ask for nothing that a factory holds
         (guards if signature.free else parts).append(guard)
         parts.append(why + _transformed(entry, signature, token, names))
@@ -796,9 +815,9 @@ def _section(
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = "# ---- %s " % _comment(function.title)
+    title = "# ---- %s " % _comment(function.title + apart)
     title += "-" * max(4, _WIDTH - len(title)) + "\n"
-    where = "# %s:%d\n" % (_comment(function.filename), function.firstlineno)
+    where = legend.wrapped(_comment(function.where))
     if called_as:
         where += legend.wrapped("called as " + ", ".join(called_as))
     if signature.free:
@@ -809,12 +828,13 @@ def _section(
 def _first_rows(function: Function) -> List[str]:
     """The first sentence of a file, on two rows where it is too wide for one."""
     said = '"""What torch.compile made of %s' % _docstring(function.title)
-    where = "(%s:%d), as Python." % (_docstring(function.filename), function.firstlineno)
+    where = "(%s), as Python." % _docstring(function.where)
     return [said + " " + where] if len(said) + len(where) < _WIDTH else [said, where]
 
 
 def _purpose(function: Function, count: int) -> str:
-    if function.given_up and function.given_up["why"] != "recompile limit":
+    given_up = function.given_up and function.given_up["why"] != "recompile limit"
+    if given_up or not count:
         return "Like torch: runs the original function."
     entries = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
@@ -837,10 +857,16 @@ class Renderer:
             if candidate.global_name is not None:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
         self._names = run.resume_names()
-        again = [entry for entry in run.entries() if entry.reasons]
         if nodes is None:
-            nodes = nodes_by_entry(run) if again else {}
-        self._reasons = {id(one): reasons_in_words(one, nodes.get(id(one))) for one in again}
+            nodes = nodes_by_entry(run)
+        self._nodes = nodes
+        self._told: Dict[int, List[str]] = {}
+        for entry in run.entries():
+            node = nodes.get(id(entry))
+            told = ["compiled again because: " + one for one in reasons_in_words(entry, node)]
+            for one, why in zip(entry.breaks, breaks_in_words(entry, node)):
+                told.append("graph break at %s: %s" % (one.location or "?", why))
+            self._told[id(entry)] = told
         compiled = {one.global_name for one in run.functions}
         #: resume functions for which torch made no code, by their first global
         self._given_up = {
@@ -875,6 +901,28 @@ class Renderer:
             work.extend(reversed(called))
         return found
 
+    def _apart(self, function: Function) -> str:
+        """What tells it from another resume function of the same line."""
+        node = self._nodes.get(id(function.entries[0])) if function.entries else None
+        return node.apart if node is not None else ""
+
+    def _uncompiled(
+        self, functions: Sequence[Function], codes: Dict[str, str]
+    ) -> Dict[str, Function]:
+        """The resume functions that the code of `functions` calls and of which torch made no code,
+        as functions that have no compile: by the first global that holds their code.
+        """
+        found: Dict[str, Function] = {}
+        for function in functions:
+            for entry in function.entries:
+                for rest in entry._rests:
+                    name, code = codes.get(rest.name, ""), rest._code.get()
+                    if not name or name in found or name in self._by_name or code is None:
+                        continue
+                    found[name] = _plain(function, entry, rest, name, code)
+                    found[name].given_up = self._given_up.get(name) or {}
+        return found
+
     def render(self, function: Function) -> str:
         """The text of full_code_for_<function>: valid Python, top down.
 
@@ -889,6 +937,7 @@ class Renderer:
             for name in entry.calls
         }
         reached = {one.global_name for one in functions}
+        plain = self._uncompiled(functions, codes)
         given_up = sorted(name for name in codes if codes[name] in self._given_up)
         missing = sorted(name for name in codes if codes[name] not in reached.union(self._given_up))
         head = [
@@ -931,9 +980,10 @@ class Renderer:
                 prefix,
                 names,
                 self._names.get(one.global_name or "", []),
-                self._reasons,
+                self._told,
+                self._apart(one),
             )
-            for one in functions
+            for one in functions + list(plain.values())
         ]
         alive = [one for one in function.entries if one.guard_manager is not None]
         known = (alive or function.entries)[:1]
@@ -947,7 +997,7 @@ class Renderer:
         for text, name in names.states.names.items():
             tail.append("%s = %s" % (name, _on_lines(text)))
         for name in sorted(codes):
-            if codes[name] != name and codes[name] in reached:
+            if codes[name] != name and codes[name] in reached.union(plain):
                 tail.append("%s = %s  # the same code" % (name, codes[name]))
         where = function._globals_name or "__main__"
         token = "%s/%s" % (prefix, known[0].name) if known else ""
@@ -959,6 +1009,29 @@ class Renderer:
             tail.append("__link(globals(), %r, %r)" % (where, token))
         tail.append("")
         return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
+
+
+def _plain(caller: Function, entry: Entry, rest: Rest, name: str, code: types.CodeType) -> Function:
+    """A resume function of which torch made no code."""
+    function = Function(
+        name=code.co_name,
+        filename=code.co_filename,
+        firstlineno=code.co_firstlineno,
+        is_resume=True,
+        global_name=name,
+    )
+    function._titled_as = rest.title
+    function._code = rest._code
+    function._installed_as = rest._installed_as
+    function._globals_name = caller._globals_name
+    function._signature = signature_of(code)
+    try:
+        function.source, constants = decompile_with_constants(code)
+        function.source_origin = "decompiled"
+        function._constants = known_constants(constants)
+    except Exception:  # the file then has no code of it
+        pass_on()
+    return function
 
 
 def nodes_by_entry(run: Run, nodes: Optional[Sequence[Node]] = None) -> Dict[int, Node]:
@@ -980,15 +1053,45 @@ def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
     """Why a function was compiled again, each with its guard and the line that made it."""
     if node is None or len(node.reasons) != len(entry.reasons):
         return [" ".join(reason.split()) for reason in entry.reasons]
+    # the causes: of those that are the same but for a value the first stands for all
+    causes: Dict[Tuple[Any, ...], List[Any]] = {}
+    for number, said in enumerate(node.reasons):
+        cause = tuple(said[one] for one in ("kind", "row", "name", "file", "line"))
+        if not said["name"]:
+            cause += (said["words"],)
+        causes.setdefault(cause, []).append(said)
     found = []
-    for said in node.reasons:
+    for said, *others in causes.values():
         text = said["words"]
         if said["failed"] and "`%s`" % said["failed"] not in text:
             text += " (`%s`)" % said["failed"]
         if said["file"] and said["line"]:
             text += ", guarded at %s:%d" % (said["file"], said["line"])
+        if others:
+            tried = [one["tried"] for one in others if one["tried"]][:_TRIED]
+            text += "; likewise %d more compile%s%s" % (
+                len(others),
+                "" if len(others) == 1 else "s",
+                " (%s%s)" % (", ".join(tried), ", …" * (len(others) > len(tried))) if tried else "",
+            )
         found.append((said["tried"] + ": " if said["tried"] else "") + text)
     return [" ".join(text.split()) for text in found]
+
+
+#: compiles that are named in a line on why a function was compiled again
+_TRIED = 8
+
+
+def breaks_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
+    """Why the graph broke, for each break of a compile, and what torch calls it."""
+    if node is None or len(node.breaks) != len(entry.breaks):
+        return [" ".join(one.reason.split()) for one in entry.breaks]
+    found = []
+    for said in node.breaks:
+        why, what = said["why"].rstrip("."), said["what"].rstrip(".")
+        text = why if what == why else "%s (torch: %s)" % (why, what)
+        found.append(" ".join(text.split()))
+    return found
 
 
 def render(function: Function, run: Run) -> str:

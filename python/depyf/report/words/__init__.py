@@ -43,6 +43,7 @@ from depyf.report.words.failures import (
     of_nothing,
     outcome,
 )
+from depyf.report.words.identity import identity_in_words
 from depyf.report.words.reasons import (
     argument_of,
     describe_rate,
@@ -89,6 +90,7 @@ __all__ = [
     "given_up",
     "gives_up",
     "graphs_asked_for",
+    "identity_in_words",
     "in_library",
     "is_handed_on",
     "is_kept",

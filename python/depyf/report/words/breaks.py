@@ -104,7 +104,8 @@ def of_break(found: Document) -> Said:
     names = _as_called(names, stack)
     caller, via = way_to(filename, line, stack)
     explanation = (found.get("explanation") or "").strip()
-    why = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
+    told = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
+    why = told or explanation.split("\n")[0] or reason
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
     if looped and _is_body_called(filename, line, stack):
@@ -118,11 +119,12 @@ def of_break(found: Document) -> Said:
         given = _followable(row, given, caller)
     help = [text for text, _ in given]
     return {
-        "what": reason.rstrip(": "),
+        # torch ends some with a colon, behind which stood more
+        "what": why if reason.rstrip().endswith(":") else reason,
         "code": code,
         "row": row.key if row else "",
-        "why": why or explanation.split("\n")[0] or reason,
-        "explanation": explanation if why else "",
+        "why": why,
+        "explanation": explanation if told else "",
         "then": then_of("\n".join([raw, *stack]), _is_called_from(raw, stack)),
         "help": help,
         "patches": [patch for _, patch in given],

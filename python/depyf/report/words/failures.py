@@ -40,12 +40,12 @@ def given_up(entry: Document) -> Dict[str, str]:
 #: of a resume function that other code calls and that has no compile: torch lets a call run as it
 #: is, and tells nobody, where it finds no tensor in it
 NO_COMPILE_OF_REST = (
-    "torch made no compile of it while depyf recorded: it was not called, or it had nothing to "
-    "compile and ran as plain Python."
+    "torch compiled nothing of it: it was not called, or there was nothing to compile in it, and "
+    "it ran as plain Python."
 )
 _NO_COMPILE_OF_ONLY_REST = (
-    "torch made no compile of it while depyf recorded: each call goes on with it, unless an "
-    "exception ends the call before, so it had nothing to compile and ran as plain Python."
+    "torch compiled nothing of it, so it ran as plain Python. There was nothing to compile in it, "
+    "or an exception ended each call before it."
 )
 
 

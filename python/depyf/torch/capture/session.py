@@ -14,7 +14,17 @@ import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
 from depyf.interrupts import pass_on
-from depyf.model import Artifact, Entry, Function, LiveObject, Problem, Rest, resumed_after
+from depyf.model import (
+    Artifact,
+    Entry,
+    Function,
+    LiveObject,
+    Problem,
+    Rest,
+    backward_of,
+    is_backward_pass,
+    resumed_after,
+)
 from depyf.report import words
 from depyf.terminal import shown
 from depyf.torch import compat, guards
@@ -305,8 +315,18 @@ class Session(Records):
         return found.qualname if found.qualname != function.qualname else ""
 
     def _name_function(
-        self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
+        self,
+        function: Function,
+        code: types.CodeType,
+        scope: Optional[Dict[str, Any]],
+        entry: Optional[Entry],
     ) -> None:
+        is_traced = not function.is_resume and _TRACED_FILE.match(code.co_filename)
+        if entry is not None and is_traced and _TRACED_BACKWARD.match(entry.compile_id):
+            function.qualname = self._backward_pass(entry)
+            owner = _Owner(code.co_firstlineno, {}, Origin(function.qualname, "", ""))
+            self._owners.setdefault((code.co_name, code.co_filename), []).append(owner)
+            return
         if not function.is_resume:
             found = self._origin(code, scope)
             if found is not None:
@@ -324,7 +344,23 @@ class Session(Records):
         if here is not None:
             function.module, function.through = here.module, here.through
 
-    def _function(self, code: types.CodeType, scope: Optional[Dict[str, Any]] = None) -> Function:
+    def _backward_pass(self, entry: Entry) -> str:
+        """What a backward pass is called: its graph tells the lines of which it is the backward."""
+        lines = _lines_of(entry)
+        forwards = [
+            function.qualname or function.name
+            for function in self.run.functions
+            if not is_backward_pass(function.qualname)
+            and any(lines & _lines_of(one) for one in function.entries)
+        ]
+        return backward_of(list(dict.fromkeys(forwards)))
+
+    def _function(
+        self,
+        code: types.CodeType,
+        scope: Optional[Dict[str, Any]] = None,
+        entry: Optional[Entry] = None,
+    ) -> Function:
         function = self._functions.get(id(code))
         if function is not None and function.code is code:
             return function
@@ -334,7 +370,7 @@ class Session(Records):
             firstlineno=code.co_firstlineno,
             is_resume=bool(RESUME_CODE.match(code.co_name)),
         )
-        self._name_function(function, code, scope)
+        self._name_function(function, code, scope, entry)
         function._code = LiveObject(code)
         function._signature = signature_of(code)
         known = self._resume_names.get(id(code))
@@ -374,7 +410,7 @@ class Session(Records):
             entry = self.entry_of(context, compile_id)
             if entry in self.run.unattributed:
                 self.run.unattributed.remove(entry)
-            function = self._function(code, scope)
+            function = self._function(code, scope, entry)
             self._without_code.pop(id(code), None)
             if scope is not None and not function._globals_name:
                 function._globals_name = str(scope.get("__name__") or "")
@@ -477,7 +513,9 @@ class Session(Records):
         for name, rest in called_codes:
             if rest is not None and resumed(rest.co_name)[0]:
                 told, files, _ = self._rest_of(entry, function, rest)
-                entry._rests.append(Rest(name, told, files, LiveObject(rest)))
+                known_as = self._resume_names.get(id(rest))
+                kind = known_as[2] if known_as and known_as[0].get() is rest else ""
+                entry._rests.append(Rest(name, told, files, LiveObject(rest), kind))
 
     def _notes(
         self, entry: Entry, function: Function, names: Dict[str, List[str]], ended: bool
@@ -527,7 +565,9 @@ class Session(Records):
         part.firstlineno = line or code.co_firstlineno
         title = part.title
         at = resume_line(code)
-        if at:
+        if at and at == part.firstlineno:
+            title += ", with the rest of that line first"
+        elif at:
             title += ", from line %d on" % at
         return title, "__transformed_code_*_for_%s.py" % safe_name(part.stem()), bool(at)
 
@@ -683,6 +723,7 @@ class Session(Records):
                 self._full.message += "; %d code objects were left out" % self._left_out
             self.collect_guards()
             self._note_skipped_functions()
+            self._name_backward_passes()
             for entry in self.run.unattributed:
                 entry.detail = entry.detail or _why_unattributed(entry)
             self.run.unavailable = compat.unavailable()
@@ -710,6 +751,22 @@ class Session(Records):
                     entry._notes = notes
                     if self.writer is not None:
                         self.writer.source_changed(entry)
+
+    def _name_backward_passes(self) -> None:
+        """Names what compiled autograd traced after the function that torch compiled of it."""
+        for entry in self.run.unattributed:
+            if not re.match(r"!\d+$", entry.compile_id):
+                continue
+            entry.qualname = entry.qualname or backward_of([])
+            for function in self.run.functions:
+                for one in function.entries:
+                    own = one.compile_id.startswith(entry.compile_id + "/")
+                    if own and is_backward_pass(function.qualname) and not function.is_resume:
+                        entry.qualname = function.qualname
+                        entry.detail = entry.detail or (
+                            "compiled autograd traced a whole backward pass, of which compile %s "
+                            "made code" % one.compile_id
+                        )
 
     def _given_up(self, code: Optional[types.CodeType]) -> Dict[str, str]:
         failed = self._without_code.get(id(code))
@@ -781,6 +838,20 @@ class Session(Records):
                 function._order = sorted(
                     function.entries, key=lambda one: order.get(id(one), len(order) + one.index)
                 )
+
+
+#: compiles of what compiled autograd traced, and the name of the file of what torch traced
+_TRACED_BACKWARD = re.compile(r"!\d+/")
+_TRACED_FILE = re.compile(r"<eval_with_key>")
+
+
+def _lines_of(entry: Entry) -> Set[Tuple[str, int]]:
+    """The lines of which the captured graph has operations, as (file, line)."""
+    found: Set[Tuple[str, int]] = set()
+    for artifact in entry.artifacts:
+        if artifact.stage == "Captured_Graph":
+            found |= {(row[0], row[1]) for row in artifact.structure.get("places") or () if row[1]}
+    return {one for one in found if not _TRACED_FILE.match(one[0])}
 
 
 #: how Dynamo names an input of a graph, which may be an output, too

@@ -1,0 +1,183 @@
+"""What a reader of a dump meets in its files, and what the files say of it."""
+
+import re
+
+import pytest
+
+import depyf
+from depyf.report import document, words
+from depyf.report.overview import nodes_of
+
+torch = pytest.importorskip("torch")
+
+
+def unwrapped(text):
+    """Comments as one line."""
+    return " ".join(re.sub(r"\n *#", "", text).split())
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.inner(x).relu()
+
+
+@pytest.fixture(scope="module")
+def backward(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("backward")
+    torch._dynamo.reset()
+    net = Net()
+    with depyf.prepare_debug(str(folder)):
+        out = torch.compile(net, backend="aot_eager")(torch.ones(2, 3))
+        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="aot_eager")):
+            out.sum().backward()
+    torch._dynamo.reset()
+    if not list(folder.glob("*backward_of*")):
+        assert not any("eval_with_key" in path.read_text() for path in folder.glob("*.md"))
+        pytest.skip("this torch has no compiled autograd")
+    return folder
+
+
+TITLE = "backward of Net.forward (compiled autograd)"
+
+
+def test_a_backward_pass_is_called_so(backward):
+    text = (backward / "README.md").read_text()
+    assert "## `%s`\n\na whole backward pass" % TITLE in text
+    assert "### `%s`, compile !0" % TITLE in text
+    assert "`no code`" not in text and "eval_with_key" not in text
+    assert "Compile !0/1/0 is" in text or "Compile !0/2/0 is" in text
+    (path,) = backward.glob("__transformed_code_0_for_backward_of_Net_forward.py")
+    assert path.read_text().startswith("# %s\n" % TITLE)
+    (path,) = backward.glob("full_code_for_backward_of_Net_forward_0.py")
+    assert path.read_text().startswith('"""What torch.compile made of %s' % TITLE)
+
+
+def test_it_is_drawn_below_its_tracing_after_the_forward(backward):
+    nodes = {node.key: node for node in nodes_of(document.load_all(str(backward)))}
+    assert {node.title for key, node in nodes.items() if key.startswith("!")} == {TITLE}
+    made = next(node for key, node in nodes.items() if re.match("!0/", key))
+    assert made.outer is nodes["!0"] and nodes["0/0"].began < nodes["!0"].began <= made.began
+    page = (backward / "index.html").read_text()
+    assert "unknown code" not in page and ">forward<" not in page
+    assert not re.search(r'class="facts">:', page)
+
+
+def several(a, b, c):
+    def log(x):
+        print("sum")
+        return x
+
+    return log(a + b) * log(b + c) - log(c * a)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("broken")
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(folder)):
+        torch.compile(several, backend="eager")(*[torch.ones(3)] * 3)
+    torch._dynamo.reset()
+    return folder
+
+
+def test_the_rests_of_one_line_are_told_apart(broken):
+    headings = re.findall(r"(?m)^## `(several, .*)`$", (broken / "README.md").read_text())
+    headings = [one for one in headings if "resumed" in one]
+    assert len(headings) > 1 and len(set(headings)) == len(headings)
+    count = len(headings)
+    assert any("(1st of %d)" % count in one for one in headings)
+    (path,) = broken.glob("full_code_for_several_0.py")
+    for one in headings:
+        assert "# ---- %s -" % one in path.read_text()
+        assert "%s" % one.partition(", ")[2] in (broken / "index.html").read_text()
+
+
+def test_breaks_are_told_in_plain_words_and_never_cut(broken):
+    (path,) = broken.glob("full_code_for_several_0.py")
+    for text in ((broken / "README.md").read_text(), unwrapped(path.read_text())):
+        assert ": The program prints a message in the middle of the graph (torch: " in text
+    found = {"reason": "Cannot go on. Graph break encountered:", "location": "a.py:3"}
+    found["explanation"] = "Something is in the way."
+    assert words.of_break(found)["what"] == "Something is in the way."
+
+
+def test_the_names_of_torch_that_occur_are_explained(broken):
+    text = (broken / "README.md").read_text()
+    table = text[text.index("## Names of torch's") : text.index("## `several`")]
+    sources = "".join(path.read_text() for path in broken.glob("__transformed_code_*"))
+    for name in ("___stack0", "__nested_resume_fns", "pregraph_record", "builtins_dict"):
+        assert ("`%s`" % name in table) == (name in sources), name
+    assert "call_size" not in table
+    example = re.search(r"`(__resume_at_\d+_\d+)`", table).group(1)
+    assert example in sources
+
+
+def test_a_rest_goes_on_with_its_line_or_with_another(broken):
+    for path in broken.glob("__transformed_code_*"):
+        for after, first in re.findall(
+            r"resumed after line (\d+), from line (\d+) on", unwrapped(path.read_text())
+        ):
+            assert after != first
+
+
+def several_times(x, why):
+    print(why)
+    return x + len(why)
+
+
+def test_a_reason_that_all_earlier_compiles_have_is_told_once(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(several_times, backend="eager")
+        for why in ("a", "bc", "def", "ghij"):
+            compiled(torch.ones(3), why)
+    text = (tmp_path / "README.md").read_text()
+    section = text.partition("### `__transformed_code_3_for_")[2].partition("\n#")[0]
+    assert section.count("compiled again because") == 1
+    assert re.search(r"; likewise 2 more compiles \(\d/1, \d/0\)", section)
+
+
+def ends(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    for _ in range(2):
+        torch._dynamo.graph_break()
+    return y, "the end"
+
+
+def test_full_code_has_the_code_of_what_torch_gave_up(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(ends, backend="eager")(torch.ones(3))
+    (path,) = tmp_path.glob("full_code_for_ends_0.py")
+    text = path.read_text()
+    name = re.search(r"# (__resume_at_\w+): torch skips it", text).group(1)
+    assert re.search(r"(?m)^def %s\(" % name, text)
+    body = text[text.index("def __original_code_for%s(" % name) :]
+    assert "'the end'" in body.partition("# ----")[0]
+    names = {"__name__": "full"}
+    exec(compile(text, str(path), "exec"), names)
+    assert callable(names[name])
+
+
+def kinds(n, x):
+    return x + 1 if type(n) is int else x * n.bit_length()
+
+
+def test_a_guard_with_the_number_of_an_object_is_told_in_words(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(kinds, backend="eager", dynamic=False)(True, torch.ones(3))
+        torch.compile(several_times, backend="eager")(torch.ones(3), "a")
+    texts = [path.read_text() for path in tmp_path.glob("full_code_*.py")]
+    rows = [row for text in texts for row in text.split("\n")]
+    told = 0
+    for before, row in zip(rows, rows[1:]):
+        if re.match(r" +and ___check_(type|obj)_id\(", row):
+            assert " is of type " in before + row or " same object as before" in before + row, row
+            told += 1
+    assert told and max(map(len, rows)) <= 120
