@@ -329,6 +329,12 @@ def test_a_graph_opens_at_its_inputs(screen, tmp_path, width):
     for name in names:
         text += '        %s: "f32[2, 1024, 4096]" = torch.narrow(zeros, 0)\n' % name
     text += "        return (c, %s)\n" % ", ".join(names)
-    screen.page.set_viewport_size({"width": width, "height": 600})
+    screen.page.set_viewport_size({"width": width, "height": 900})
     page = screen.open(dumped(tmp_path, text), "compile/0/0/graph")
     assert page.evaluate(OUTSIDE) == []
+    # drawn for the height that it has
+    shape = page.evaluate("""() => {
+      const svg = document.querySelector(".picture svg"), box = svg.viewBox.baseVal;
+      return box.width / box.height / (svg.clientWidth / svg.clientHeight);
+    }""")
+    assert 0.98 < shape < 1.02

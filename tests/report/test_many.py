@@ -469,3 +469,21 @@ def test_bytecode_is_wrapped_as_the_other_texts_are(screen, tmp_path):
     assert shown.evaluate(cut) and not any(shown.evaluate(cut))
     shown.get_by_role("button", name="wrap").click()
     assert any(shown.evaluate(cut))
+
+
+def test_the_name_of_a_file_is_cut_at_its_beginning(screen, tmp_path):
+    run = of_functions(1)
+    path = (
+        "__transformed_code_0_for_torch_dynamo_resume_in_SegformerForSemanticSegmentation_at_9.py"
+    )
+    (tmp_path / path).write_text("def f(x):\n    return x\n")
+    run["functions"][0]["entries"][0].update(path=path, source="def f(x):\n    return x\n")
+    run = dict(document.fit(run), folder=str(tmp_path))
+    screen.page.set_viewport_size({"width": 1024, "height": 700})
+    shown = screen.open(written(tmp_path, run), "compile/0/0/code/code")
+    seen = """() => {
+      const one = [...document.querySelectorAll(".pane .file")].find((e) => /_at_9/.test(e.textContent));
+      const inner = one.firstElementChild.getBoundingClientRect(), box = one.getBoundingClientRect();
+      return [inner.width > box.width, inner.right <= box.right + 1];
+    }"""
+    assert shown.evaluate(seen) == [True, True]

@@ -339,12 +339,13 @@ export function paneBox(
             href: text.link,
             title: text.torch ? "torch runs " + text.torch : text.path,
           },
-          text.path,
+          // cut at its beginning, where paths are alike
+          make("bdi", { dir: "ltr" }, text.path),
         )
       : make(
           "span",
           { class: "file", title: text.role === "source" ? view.file : "" },
-          text.role === "source" ? view.file.split("/").pop() : "",
+          make("bdi", { dir: "ltr" }, text.role === "source" ? view.file.split("/").pop() : ""),
         );
     const path = text.role === "source" ? view.file : text.path;
     const top = make(

@@ -44,7 +44,9 @@ export function layout(boxes: Box[], edges: Edge[]): void {
   const graph = new Layers();
   graph.setGraph({ nodesep: 22, edgesep: 14, ranksep: 44 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const box of boxes)
+  const loose = unread(boxes, edges);
+  const joined = boxes.filter((box) => !loose.includes(box));
+  for (const box of joined)
     graph.setNode(String(box.number), { width: box.width, height: box.height });
   for (const edge of drawn) graph.setEdge(String(edge.from.number), String(edge.to.number));
   dagre(graph);
@@ -56,17 +58,18 @@ export function layout(boxes: Box[], edges: Edge[]): void {
       return [edge, label.points ?? []];
     }),
   );
-  const places = boxes.map((box) => graph.node(String(box.number)) as Point);
+  const places = joined.map((box) => graph.node(String(box.number)) as Point);
   if (isMirrored(drawn, points)) {
     const { width } = graph.graph() as { width: number };
     for (const point of new Set([...places, ...[...points.values()].flat()]))
       point.x = width - point.x;
   }
   for (const [number, at] of places.entries()) {
-    const box = boxes[number];
+    const box = joined[number];
     box.x = at.x - box.width / 2;
     box.y = at.y - box.height / 2;
   }
+  setBelow(loose, joined);
   const bands = bandsOf(boxes);
   const leaves = ports(drawn, points, "from");
   const arrives = ports(drawn, points, "to");
@@ -78,6 +81,32 @@ export function layout(boxes: Box[], edges: Edge[]): void {
       arrives.get(edge) ?? 0,
       bands,
     );
+}
+
+/** Operations without edges, such as a change of a setting, among others: side by side they would make the first row wide. */
+export function unread(boxes: Box[], edges: Edge[]): Box[] {
+  const ends = new Set(edges.flatMap((edge) => [edge.from, edge.to]));
+  const loose = boxes.filter((box) => (box.kind === "op" || box.kind === "fold") && !ends.has(box));
+  return loose.length < boxes.length && ends.size ? loose : [];
+}
+
+/** Sets boxes in rows below the others, in their order. */
+function setBelow(loose: Box[], joined: Box[]): void {
+  const left = Math.min(...joined.map((box) => box.x));
+  const right = Math.max(left + 600, ...joined.map((box) => box.x + box.width));
+  let x = left;
+  let y = Math.max(...joined.map((box) => box.y + box.height)) + 44;
+  let height = 0;
+  for (const box of loose) {
+    if (x > left && x + box.width > right) {
+      x = left;
+      y += height + 22;
+      height = 0;
+    }
+    Object.assign(box, { x, y });
+    x += box.width + 22;
+    height = Math.max(height, box.height);
+  }
 }
 
 /** Do more operands stand right of the next one of their operation than left of it? An operation's edges are in order. */

@@ -192,5 +192,6 @@ flowFilter?.addEventListener("input", () => {
   byId("flow-count").textContent = found ? "" : "No matches";
 });
 state.route = route;
+state.fit = fitToWindow;
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready);
 else ready();

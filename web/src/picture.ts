@@ -1,8 +1,9 @@
 // The picture of a graph: folds that open, zoom, and walking it from the keyboard.
 import { draw, make, rove } from "./dom";
 import { arrange, type Box, type Drawing, type Edge, MOST } from "./fold";
-import { layout } from "./layout";
+import { layout, unread } from "./layout";
 import { linksOf, whenKnown } from "./panes";
+import { state } from "./state";
 import { graphOf, readable } from "./texts";
 import type { Graph, GraphNode, Text, View } from "./types";
 
@@ -266,6 +267,10 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     );
     const held = kinds.join(", ") + " stand in the box of the operation that reads them";
     if (kinds.length) legend.append(make("span", {}, held[0].toUpperCase() + held.slice(1)));
+    if (unread(drawing.boxes, drawing.edges).length)
+      legend.append(
+        make("span", {}, "Operations below, without edges: no other one reads their results"),
+      );
     legend.hidden = !legend.children.length;
     note.textContent = ops + (ops === 1 ? " operation" : " operations") + hint;
     way.hidden = !inside.length;
@@ -301,6 +306,7 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
     say(graph, drawing);
     const { boxes, edges } = drawing;
     layout(boxes, edges);
+    state.fit(); // what stands above it has changed
     // asked before the picture is there, which would be laid out twice
     const width = frame.clientWidth || 900;
     const height = frame.clientHeight || 500;

@@ -14,6 +14,8 @@ export const state: {
   open: (text: Text, beside: Pane) => void;
   /** Shows what the pinned line belongs to: words, and behind them links. Empty words hide it. */
   belongs: (links: HTMLElement[], words: string) => void;
+  /** Lets panes and pictures end where the window ends; main.ts sets it. */
+  fit: () => void;
   /** Shows the view that the address names; main.ts sets it. */
   route: () => void;
 } = {
@@ -23,5 +25,6 @@ export const state: {
   searching: 0,
   open: () => {},
   belongs: () => {},
+  fit: () => {},
   route: () => {},
 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { arrange, type Box, type Edge, FEW, givenName, heldName, MOST } from "../src/fold";
 import { expand, type GraphData, type Row } from "../src/graph";
 import { layout } from "../src/layout";
-import type { Graph } from "../src/types";
+import type { Graph, GraphNode } from "../src/types";
 
 /** Numbers that look random and are the same for one seed. */
 function numbers(seed: number): () => number {
@@ -257,6 +257,22 @@ test("an operation that is given graphs names them in its box, and they have nod
   ]);
   const inner = graph.inner.get("cond_false_0") as Graph;
   expect(arrange(inner, new Set(), true).boxes.map((one) => one.title)).toEqual(["y", "cos"]);
+});
+
+test("operations without edges stand below the others, in rows", () => {
+  const graph = model(3);
+  const loose = Array.from({ length: 20 }, (_, at) => "set_grad_enabled" + at);
+  const op = graph.nodes.get("linear0") as GraphNode;
+  graph.order.splice(1, 0, ...loose.map((name) => ({ ...op, name, reads: [] })));
+  const { boxes, edges } = arrange(graph, new Set(), true);
+  layout(boxes, edges);
+  const isLoose = (box: Box) => loose.includes(box.nodes[0].name);
+  const end = Math.max(...boxes.filter((box) => !isLoose(box)).map((box) => box.y + box.height));
+  const below = boxes.filter(isLoose);
+  expect(below.every((box) => box.y > end)).toBe(true);
+  expect(new Set(below.map((box) => box.y)).size).toBeGreaterThan(1);
+  expect(overlaps(boxes)).toBe(0);
+  expect(crossings(boxes, edges)).toEqual([]);
 });
 
 test("an input is called as in the program", () => {
