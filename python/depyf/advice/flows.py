@@ -20,6 +20,8 @@ NEEDED = "needed"
 #: a function or a method, of torch's as a rule
 OPERATOR = "operator"
 
+#: stands among the `names` of a use for what a function of math gives
+RESULT = "math()"
 #: functions of math that torch has under the same name
 _OF_TORCH = frozenset(
     "acos acosh asin asinh atan atanh cos cosh erf erfc exp exp2 expm1 lgamma log log10 log1p log2 "
@@ -138,7 +140,7 @@ class _Reader:
             ):
                 return None
             if self.module_of(node).startswith("math."):
-                return self._all_held(node.args)  # takes numbers alone
+                return self._all_held(node.args) | {RESULT}  # takes numbers alone
             parts = node.args
         held = [self.number(one) for one in parts]
         if not held or any(one is None for one in held):
@@ -198,7 +200,7 @@ class _Reader:
                 self._use(OPERATOR, called, names | inside, call)
 
     def _use(self, kind: str, called: str, names: _Names, node: Any) -> None:
-        if names:
+        if names - {RESULT}:
             self.found.append(Use(kind, called, names, self.file, int(node.lineno)))
 
     def functions(self, call: ast.Call) -> Iterator[Tuple[str, Any]]:
@@ -275,9 +277,10 @@ def to_be_tensors(found: Sequence[Use], name: str) -> Tuple[List[str], List[Use]
     while True:
         lines = {(one.file, one.line) for one in of_math if one.names & names}
         met = [one for one in of_math if (one.file, one.line) in lines]
-        more = {each for one in met for each in one.names} - names
+        more = {each for one in met for each in one.names} - names - {RESULT}
         if not more:
-            return sorted(_fewest(sorted(names), [one.names for one in met])), met
+            groups = [one.names - {RESULT} for one in met]
+            return sorted(_fewest(sorted(names), groups)), met
         names |= more
 
 

@@ -752,6 +752,18 @@ def f(x, scale):
 
 result = [f(torch.ones(3), scale) for scale in (0.5, 1.5, 2.5)]
 """
+_DECIDED_BY_MATH = """
+import math
+
+@torch.compile(backend="aot_eager")
+def f(x, rate):
+    decay = math.exp(-rate)
+    if decay < 0.5:
+        x = x * 0.5
+    return x * decay
+
+result = [f(torch.ones(3), rate) for rate in (0.25, 0.5, 1.5)]
+"""
 _PHASE = """
 import math
 
@@ -1107,6 +1119,32 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 _GAMMA.replace("x * math.gamma(scale)", "x * scale").replace(
                     "f(torch.ones(3), scale)", "f(torch.ones(3), torch.tensor(math.gamma(scale)))"
                 ),
+            ),
+        ],
+    ),
+    row(
+        "float in a function that decides",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: {called} at {at} makes its argument a constant. Call "
+                "it before the compiled function, pass its result as a tensor, and decide there, "
+                "too, what {decided} decides on it: as a tensor, it breaks the graph where Python "
+                "needs it.",
+                _DECIDED_BY_MATH,
+                """
+import math
+
+@torch.compile(backend="aot_eager")
+def f(x, decay, small):
+    x = torch.where(small, x * 0.5, x)
+    return x * decay
+
+result = []
+for rate in (0.25, 0.5, 1.5):
+    decay = math.exp(-rate)
+    result.append(f(torch.ones(3), torch.tensor(decay), torch.tensor(decay < 0.5)))
+""",
             ),
         ],
     ),
