@@ -235,13 +235,13 @@ def _float_row(
         return row, {"maker": maker}
     names["maker"] = maker
     names["needing"] = _places_in_words(sorted(needing))
-    decided = {
+    tested = {
         (one.file, one.line)
         for one in used
         if one.kind == flows.NEEDED and flows.RESULT in one.names
     }
-    if decided and names.get("called"):
-        names["decided"] = _places_in_words(sorted(decided))
+    if tested and names.get("called"):
+        names["decided"] = _places_in_words(sorted(tested))
         return "float in a function that decides", names
     return "float in a function" if names.get("called") else "float that Python needs", names
 
