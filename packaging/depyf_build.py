@@ -150,8 +150,25 @@ def get_requires_for_build_editable(config_settings=None):
     return _backend.get_requires_for_build_editable(config_settings) + _extra()
 
 
+def _commit_time():
+    """When the commit was made whose checkout this is, in seconds since 1970; None elsewhere."""
+    if not os.path.exists(os.path.join(_ROOT, ".git")):
+        return None  # a git repository around it is another project's
+    try:
+        shown = subprocess.check_output(
+            ["git", "log", "-1", "--format=%ct"], cwd=_ROOT, stderr=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return shown.decode().strip() or None
+
+
 def build_sdist(sdist_directory, config_settings=None):
+    """The files have the time of the commit, as those that scripts/release makes."""
     bundle()
+    time = None if "SOURCE_DATE_EPOCH" in os.environ else _commit_time()
+    if time is not None:
+        os.environ["SOURCE_DATE_EPOCH"] = time
     return _backend.build_sdist(sdist_directory, config_settings)
 
 

@@ -364,7 +364,14 @@ class _Recording:
         from depyf.follow import Follower
 
         if folder is None:
-            self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
+            try:
+                self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
+            except OSError as error:
+                raise LaunchError(
+                    "there is no folder for what the processes that the program starts compile: %s; "
+                    "set TMPDIR to one that can be written, or give --no-follow; nothing was run"
+                    % (error.strerror or error)
+                )
             folder = self._workers.name
         self.follower = Follower(folder, self._options.caches)
 
@@ -450,13 +457,13 @@ def run(options: Any) -> int:
         (code, attributes, first_path), arguments = _program(options)
         _require_torch()
         folder = _dump_folder(options, arguments[0], err)
+        recording = _Recording(options, folder, arguments[0], err)
     except LaunchError as error:
         err.write("depyf run: %s\n" % error)
         return 2
     except SyntaxError as error:
         _install_hook(error)
         raise
-    recording = _Recording(options, folder, arguments[0], err)
     _install_hook()
     exceeded: List[str] = []
     try:

@@ -65,6 +65,22 @@ print(build_sdist(sys.argv[1]))
 """
 
 
+def build_in(tree, out, **env):
+    """The bytes of the source distribution of `tree`, made in the empty folder `out`."""
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(out)],
+        cwd=tree,
+        env=dict(os.environ, **(env or {"SOURCE_DATE_EPOCH": "1700000000"})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+    )
+    assert done.returncode == 0, done.stdout
+    (path,) = out.iterdir()
+    assert path.name == "depyf-%s.tar.gz" % VERSION
+    return path.read_bytes()
+
+
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory):
     """The bytes of the source distribution, built twice from two folders."""
@@ -73,26 +89,22 @@ def sdist(tmp_path_factory):
     made = []
     for name in ("one", "another_folder"):
         tree = exported(tmp_path_factory.mktemp(name))
-        out = tmp_path_factory.mktemp("out")
-        env = dict(os.environ, SOURCE_DATE_EPOCH="1700000000")
-        done = subprocess.run(
-            [sys.executable, "-c", BUILD, str(out)],
-            cwd=tree,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            universal_newlines=True,
-        )
-        assert done.returncode == 0, done.stdout
-        (path,) = out.iterdir()
-        assert path.name == "depyf-%s.tar.gz" % VERSION
-        made.append(path.read_bytes())
+        made.append(build_in(tree, tmp_path_factory.mktemp("out")))
     return made
 
 
 @pytest.mark.slow  # as the two below it: builds twice
 def test_source_distribution_has_the_same_bytes_when_built_again(sdist):
     assert sdist[0] == sdist[1]
+
+
+@pytest.mark.slow
+def test_source_distribution_of_a_source_distribution_is_the_same(sdist, tmp_path):
+    with tarfile.open(fileobj=io.BytesIO(sdist[0])) as archive:
+        archive.extractall(str(tmp_path / "source"))
+    tree, out = tmp_path / "source" / ("depyf-%s" % VERSION), tmp_path / "out"
+    out.mkdir()
+    assert build_in(str(tree), out) == sdist[0]
 
 
 @pytest.mark.slow
@@ -716,6 +728,36 @@ def build_backend():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git knows when a commit was made")
+def test_a_source_distribution_of_a_checkout_has_the_time_of_its_commit(tmp_path, monkeypatch):
+    backend = build_backend()
+    times = []
+    monkeypatch.setattr(backend, "_ROOT", str(tmp_path))
+    monkeypatch.setattr(backend, "bundle", lambda: None)
+    monkeypatch.setattr(
+        backend._backend,
+        "build_sdist",
+        lambda *_: times.append(os.environ.get("SOURCE_DATE_EPOCH")),
+    )
+
+    def build(given=None):
+        monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+        if given:
+            monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
+        backend.build_sdist(str(tmp_path))
+        return times.pop()
+
+    assert build() is None
+    words = ["-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "-q", "-m", "x"]
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "1234567890 +0000")
+    for command in (["init", "-q"], words + ["--allow-empty"]):
+        subprocess.run(["git", *command], cwd=str(tmp_path), check=True)
+    assert build() == "1234567890"
+    assert build("1700000000") == "1700000000"
+    monkeypatch.setenv("PATH", "")
+    assert build() is None
 
 
 def test_the_versions_of_node_serve_all_that_is_locked():

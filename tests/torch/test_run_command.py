@@ -298,6 +298,24 @@ print(split(torch.ones(3)))
 """
 
 
+def test_without_a_folder_for_temporary_files_nothing_is_run(tmp_path, monkeypatch, capsys):
+    """Where nothing can be written, `--breaks` without `--dump` has no place for workers' dumps."""
+    import tempfile
+
+    from depyf.cli import main
+
+    def refuse(*_, **__):
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    ran = tmp_path / "ran"
+    (tmp_path / "program.py").write_text("open(%r, 'w').close()\n" % str(ran))
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", refuse)
+    assert main(["run", "--breaks", str(tmp_path / "program.py")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "No usable temporary directory" in line and "TMPDIR" in line and "--no-follow" in line
+    assert not ran.exists()
+
+
 def test_what_is_over_a_budget_is_told_once(start, tmp_path):
     (tmp_path / "split.py").write_text(SPLIT)
     advised = "help: torch.where(condition, a, b)"
