@@ -1,6 +1,11 @@
 # Shared by scripts/test and scripts/demo: choose a Python environment, install what is missing, build.
 # Sourced, not run. Sets $root and $python.
 
+# --help: the comment at the head of the script that was called; nothing is done
+case "${1:-}" in
+  -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '==> %s\n' "$*"; }

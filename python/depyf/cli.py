@@ -65,9 +65,9 @@ def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
         "program's own, except where a --max option is exceeded.",
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
         "DIR/rank_N. If a signal ends the program (SIGTERM, SIGKILL), the dump has no report and "
-        "no summary is printed: `depyf report DIR` makes both. exit code: the program's own, also if "
-        "the dump could not be written; 2 the program was not started; 3 it ended well, and a --max "
-        "option is exceeded",
+        "no summary is printed: `depyf report DIR` makes both. exit code: the program's own, also "
+        "if the dump could not be written; 2 the program was not started; 3 it ended well, and a "
+        "--max option is exceeded",
     )
     _add_outputs(run)
     _add_questions(run)

@@ -368,8 +368,8 @@ class _Recording:
                 self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
             except OSError as error:
                 raise LaunchError(
-                    "there is no folder for what the processes that the program starts compile: %s; "
-                    "set TMPDIR to one that can be written, or give --no-follow; nothing was run"
+                    "there is no folder for what processes of the program compile: %s; set TMPDIR "
+                    "to one that can be written, or give --no-follow; nothing was run"
                     % (error.strerror or error)
                 )
             folder = self._workers.name

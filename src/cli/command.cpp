@@ -355,6 +355,11 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
   if (!compiled) {
     check.outcome = Check::NoInterpreter;
     const std::string number = "3." + std::to_string(module.version.minor);
+    const std::string obstacle = Process::obstacle();
+    if (!obstacle.empty()) {
+      check.detail = python_name(module.version) + " could not be started (" + obstacle + ")";
+      return check;
+    }
     check.detail = python_name(module.version) + " was not found (DEPYF_PYTHONS=/path/to/python" +
                    number + " gives one)";
     return check;

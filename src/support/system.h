@@ -25,6 +25,10 @@ class Process {
   static std::unique_ptr<Process> start(const std::string& program,
                                         const std::vector<std::string>& arguments);
 
+  /// Why no program can be started now, or could not lately: what the system has too little of,
+  /// such as file descriptors. Empty where there is enough.
+  static std::string obstacle();
+
   /// Writes all of `text`; false where the program has ended, or reads nothing until `deadline`.
   virtual bool write(std::string_view text, Clock::time_point deadline) = 0;
   /// Reads `size` bytes; false where the program has ended, or writes nothing until `deadline`.

@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <set>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "support/system.h"
@@ -27,6 +30,13 @@ bool make_pipe(int (&ends)[2]) {
   for (int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
   return true;
 #endif
+}
+
+/// What the system had too little of when a program was to be started, an error number; 0: nothing.
+std::atomic<int> shortage{0};
+
+void note_shortage(int error) {
+  if (error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN) shortage = error;
 }
 
 /// Waits until `file` can be read or written; false where that takes until `deadline`.
@@ -102,8 +112,12 @@ std::unique_ptr<Process> Process::start(const std::string& program,
                                         const std::vector<std::string>& arguments) {
   ::signal(SIGPIPE, SIG_IGN);  // a program that has died shows in what `write` returns
   int to[2], from[2];
-  if (!make_pipe(to)) return nullptr;
+  if (!make_pipe(to)) {
+    note_shortage(errno);
+    return nullptr;
+  }
   if (!make_pipe(from)) {
+    note_shortage(errno);
     ::close(to[0]);
     ::close(to[1]);
     return nullptr;
@@ -120,21 +134,37 @@ std::unique_ptr<Process> Process::start(const std::string& program,
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  bool failed = false;
+  int failed = 0;
   {
     const std::lock_guard lock(beside().mutex);
-    failed =
-        posix_spawnp(&started->id, program.c_str(), &actions, nullptr, argv.data(), environ) != 0;
-    if (!failed) beside().ids.insert(started->id);
+    failed = posix_spawnp(&started->id, program.c_str(), &actions, nullptr, argv.data(), environ);
+    if (failed == 0) beside().ids.insert(started->id);
   }
   posix_spawn_file_actions_destroy(&actions);
   ::close(to[0]);
   ::close(from[1]);
-  if (failed) {
+  if (failed != 0) {
+    note_shortage(failed);
     started->id = -1;
     return nullptr;
   }
   return started;
+}
+
+std::string Process::obstacle() {
+  // to look for a program takes descriptors, too: where they ran out then, none was tried
+  int to[2], from[2];
+  if (!make_pipe(to)) {
+    note_shortage(errno);
+  } else {
+    if (!make_pipe(from)) {
+      note_shortage(errno);
+    } else {
+      for (int end : from) ::close(end);
+    }
+    for (int end : to) ::close(end);
+  }
+  return shortage == 0 ? "" : std::generic_category().message(shortage);
 }
 
 namespace {

@@ -111,6 +111,8 @@ class WindowsProcess final : public Process {
 
 }  // namespace
 
+std::string Process::obstacle() { return ""; }
+
 std::unique_ptr<Process> Process::start(const std::string& program,
                                         const std::vector<std::string>& arguments) {
   auto started = std::make_unique<WindowsProcess>();

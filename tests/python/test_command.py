@@ -17,6 +17,7 @@ import zipfile
 
 import depyf
 import pytest
+import pythons
 
 from tests.interpreters import native_command
 
@@ -51,6 +52,30 @@ def test_dis_names_operations(pyc):
     done = run("dis", pyc)
     assert done.returncode == 0, done.stderr
     assert "LOAD_CONST" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_python_that_cannot_be_started_is_not_called_missing(tmp_path):
+    import resource
+
+    here = sys.version_info[1]
+    found = {one: path for one, path in pythons.INTERPRETERS.interpreters().items() if one != here}
+    if not found:
+        pytest.skip("one CPython only")
+    (tmp_path / "m.py").write_text("x = 1\n")
+    make = "import py_compile; py_compile.compile('m.py', 'm.pyc', doraise=True)"
+    minor, python = min(found.items())
+    subprocess.run([python, "-c", make], cwd=str(tmp_path), check=True)
+    few = (6, 6)
+    done = run(
+        "decompile",
+        "m.pyc",
+        cwd=tmp_path,
+        before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+    )
+    assert (done.returncode, done.stdout) == (0, "x = 1\n"), done.stderr
+    assert "CPython 3.%d could not be started (Too many open files)" % minor in done.stderr
+    assert "was not found" not in done.stderr
 
 
 def test_compare_tells_files_apart(pyc, tmp_path):

@@ -524,6 +524,30 @@ def test_workflows_call_what_is_there():
                 assert os.path.exists(os.path.join(ROOT, file)), (name, file)
             for preset in re.findall(r"--preset (\w+)", text):
                 assert '"name": "%s"' % preset in presets, (name, preset)
+        for job in document["jobs"].values():
+            for step in job["steps"]:
+                used = step.get("uses", "actions/")
+                assert used.startswith("actions/"), "pin it: it is not GitHub's own"
+                if "checkout@" in used:
+                    assert step["with"]["persist-credentials"] is False, name
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the scripts are a shell's")
+@pytest.mark.parametrize("script", ["demo", "test", "debian_package"])
+def test_help_of_a_script_does_nothing_else(script, tmp_path):
+    done = subprocess.run(
+        [os.path.join(ROOT, "scripts", script), "--help"],
+        cwd=str(tmp_path),
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        timeout=60,
+    )
+    assert done.returncode == 0
+    assert done.stdout.strip() and "==>" not in done.stdout
+    for line in done.stdout.splitlines():
+        assert ("# " + line).rstrip() in read("scripts", script), line
 
 
 # Level of a recipe -> keys that its schema (version 1) has there, as far as one may be needed here.
