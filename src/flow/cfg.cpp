@@ -302,6 +302,8 @@ static VersionTraits traits_of(PyVersion version) {
       .continue_in_finally = version >= PyVersion{3, 8},
       .named_expressions = version >= PyVersion{3, 8},
       .one_test_on_a_row = version >= PyVersion{3, 10} && version < PyVersion{3, 12},
+      .tests_on_statement_row = version >= PyVersion{3, 8} && version < PyVersion{3, 11},
+      .comparison_moves_row = version == PyVersion{3, 10},
       .turns_tests = version >= PyVersion{3, 12},
       .keeps_starred = version >= PyVersion{3, 11},
       .folds_displays = version >= PyVersion{3, 14},

@@ -73,6 +73,10 @@ struct VersionTraits {
   /// 3.10, 3.11: a value that two operators jump on is tested once where both are of one row, else
   /// twice.
   bool one_test_on_a_row = false;
+  /// 3.8 to 3.10: the jumps of a condition have the row on which its statement begins.
+  bool tests_on_statement_row = false;
+  /// 3.10: but behind a comparison, the row of that.
+  bool comparison_moves_row = false;
   /// 3.12+: a test that would jump back jumps forward if it does not hold, over a jump of the same
   /// place in the source.
   bool turns_tests = false;

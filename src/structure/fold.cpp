@@ -186,6 +186,28 @@ class Folder : Arms {
     return true;
   }
 
+  /// What a condition evaluates first.
+  const Value& first_test(ValueId test) const {
+    test = s_.resolve(test);
+    while (s_.at(test).kind == ValueKind::Select) test = s_.resolve(s_.at(test).operands[0]);
+    return s_.at(test);
+  }
+
+  /// Do rows without columns tell `if a:` and on a later row `if b:` from `if a and b:`? A
+  /// comparison may tell nothing.
+  bool is_nested_if(const Node& outer, const Node& inner) const {
+    const VersionTraits& traits = s_.lifted.traits;
+    if (!traits.tests_on_statement_row || !s_.options.layout_tells || outer.term_line <= 0 ||
+        inner.term_line <= outer.term_line)
+      return false;
+    if (!traits.comparison_moves_row) return true;
+    const Value& test = first_test(inner.value);
+    const bool compares = test.op == Op::COMPARE || test.op == Op::IS || test.op == Op::CONTAINS;
+    if (compares || test.line != inner.term_line) return false;
+    const Value& before = s_.at(s_.resolve(outer.value));
+    return before.kind != ValueKind::Select && before.line < inner.term_line;
+  }
+
   bool join_conditions(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
@@ -196,6 +218,7 @@ class Folder : Arms {
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
       if (arm.term != TermKind::Branch || is_first_loop_test(b) || asserts_false(arm)) continue;
+      if (side == 0 && is_nested_if(node, arm)) continue;
       if ((arm.term_line == node.term_line || !s_.options.layout_tells) &&
           s_.nodes[arm.edges[0].to.index].term == TermKind::Branch && join_decided(b, true)) {
         if (s_.can_merge(b)) s_.merge(b);

@@ -1,0 +1,22 @@
+# python: >=3.8,<3.11
+def nested(a, b):
+    if a.first:
+        if b.first():
+            print(a, b)
+
+
+def joined(a, b):
+    if a.first and b.first():
+        print(a, b)
+
+
+def joined_in_brackets(a, b):
+    if a.first and b.first():
+        print(a, b)
+
+
+def around_loop(a, b):
+    for i in a:
+        if i in b:
+            if b.holds(i):
+                print(i)
