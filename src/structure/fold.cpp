@@ -218,7 +218,7 @@ class Folder : Arms {
       BlockId b = arm_edge.to;
       Node& arm = s_.nodes[b.index];
       if (arm.term != TermKind::Branch || is_first_loop_test(b) || asserts_false(arm)) continue;
-      if (side == 0 && is_nested_if(node, arm)) continue;
+      if (side == 0 && is_nested_if(node, arm) && !in_comprehension(b)) continue;
       if ((arm.term_line == node.term_line || !s_.options.layout_tells) &&
           s_.nodes[arm.edges[0].to.index].term == TermKind::Branch && join_decided(b, true)) {
         if (s_.can_merge(b)) s_.merge(b);

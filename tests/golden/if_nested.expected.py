@@ -1,4 +1,4 @@
-# `if b: if c:` and `if b and c:` are the same bytecode, up to 3.10 without columns that tell
+# `if b: if c:` and `if b and c:` are the same bytecode, in 3.7 without rows that tell
 def f(a, b, c):
     if a:
         if b:
@@ -12,11 +12,11 @@ def f(a, b, c):
         print(5)
     if a:
         print(6)
-# if <3.11
+# if <3.8
         if b and c:
             print(7)
 # end
-# if >=3.11
+# if >=3.8
         if b:
             if c:
                 print(7)
