@@ -5,6 +5,7 @@ own, its own exit
 code, its own traceback. What depyf has to say goes to standard error.
 """
 
+import builtins
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -131,7 +132,7 @@ def _run_as_main(
     main.__dict__.update(attributes)
     if sys.version_info >= (3, 15):
         main.__dict__.pop("__cached__", None)
-    main.__dict__["__builtins__"] = __builtins__
+    main.__dict__["__builtins__"] = builtins  # the module itself, as python gives it
     sys.modules["__main__"] = main
     sys.argv[:] = arguments
     # what stands there now is the folder of the depyf command, or of `python -m depyf`

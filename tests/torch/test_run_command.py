@@ -39,6 +39,7 @@ def fail():
     raise ValueError("of the program")
 
 print(sys.argv, __name__, os.path.basename(__file__), __spec__ and __spec__.name, __package__)
+print(__builtins__.len("ab"))
 print(sys.path[0] == os.environ["EXPECTED_PATH"], sys.modules["__main__"].__dict__ is globals())
 compiled = torch.compile(function, backend="eager")
 compiled(torch.ones(3)); compiled(torch.ones(4)); compiled(torch.ones(3).double())
