@@ -6,8 +6,8 @@
 // change. Constants do not; nobody rebinds Dynamo's globals; a slot, with the local or the cell
 // that it holds, is changed by its own stores, deletes and LOAD_FAST_AND_CLEAR only, and no load
 // moves over one of those. All other operations keep their order. For the same reason a load may be
-// repeated for each of its uses. A load moves earlier only within the expression that reads it, and
-// an expression stores no local. To another block a load moves when both have the same handler, no
+// repeated for each of its uses. A load moves earlier only within the expression that reads it, or
+// over the one that a loop at the end of its block runs over, and an expression stores no local. To another block a load moves when both have the same handler, no
 // block between has a parameter that somebody reads (it may be an expression's own diamond), the
 // reading block is in no loop without the load, and, for a local, no way between changes its slot.
 // A slice of constants that is read once moves in the same way: it is made at most as often as
@@ -371,8 +371,11 @@ class LateLoads {
     std::vector<ValueId> end(block.raise_args.begin(), block.raise_args.end());
     end.push_back(block.value);
     place_operands(end);
+    // Nothing stands between an iterator and its loop.
+    const bool iterates = last_.valid() && lifted_[last_].op == Op::GET_ITER;
+    const ValueId before = iterates ? start_[last_.index] : ValueId::none();
     for (ValueId id : loads) {
-      if (waiting_[id.index]) place(outermost(id), ValueId::none());
+      if (waiting_[id.index]) place(outermost(id), before);
       if (reads_slot(lifted_[id].op) && lifted_[id].arg < waiting_for_.size())
         waiting_for_[lifted_[id].arg].clear();
     }

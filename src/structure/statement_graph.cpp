@@ -530,9 +530,13 @@ std::int32_t StatementGraph::first_line(std::uint32_t t) const {
 
 std::int32_t StatementGraph::last_line(std::uint32_t t) const {
   if (!is_block(t)) return 0;
-  std::int32_t line = s_.nodes[t].term_line;
-  for (ValueId v : s_.nodes[t].body) line = std::max(line, s_.at(v).line);
-  return line;
+  const Node& node = s_.nodes[t];
+  std::int32_t line = 0;
+  for (ValueId v : node.body) line = std::max(line, s_.at(v).line);
+  // A jump to an exit that was copied here has the line of that.
+  const bool of_target = line != 0 && node.term == TermKind::Jump &&
+                         first_line(target(BlockId(t), 0)) == node.term_line;
+  return of_target ? line : std::max(line, node.term_line);
 }
 
 std::int32_t StatementGraph::last_line_under(std::uint32_t t) const {

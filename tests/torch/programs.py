@@ -329,6 +329,17 @@ def a_closure_is_resumed_with_its_callers(compiled):
         return compiled(f)(x_(2), x_(2))
 
 
+@program(1)
+def an_ordered_dict_is_filled_beside_a_closure(compiled):
+    # torch fills it in a loop, before which the cell of x is read
+    def f(x):
+        found = collections.OrderedDict(p=x)
+        torch._dynamo.graph_break()
+        return found, (lambda: x)()
+
+    return compiled(f)(x_())
+
+
 @program(8)
 def context_managers_wait_at_a_break(compiled):
     def entered(x, manager, y, _):
