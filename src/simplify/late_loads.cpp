@@ -7,11 +7,11 @@
 // that it holds, is changed by its own stores, deletes and LOAD_FAST_AND_CLEAR only, and no load
 // moves over one of those. All other operations keep their order. For the same reason a load may be
 // repeated for each of its uses. A load moves earlier only within the expression that reads it, or
-// over the one that a loop at the end of its block runs over, and an expression stores no local. To another block a load moves when both have the same handler, no
-// block between has a parameter that somebody reads (it may be an expression's own diamond), the
-// reading block is in no loop without the load, and, for a local, no way between changes its slot.
-// A slice of constants that is read once moves in the same way: it is made at most as often as
-// before, and nobody else has it.
+// over the one that a loop at the end of its block runs over, and an expression stores no local. To
+// another block a load moves when both have the same handler, no block between has a parameter that
+// somebody reads (it may be an expression's own diamond), the reading block is in no loop without
+// the load, and, for a local, no way between changes its slot. A slice of constants that is read
+// once moves in the same way: it is made at most as often as before, and nobody else has it.
 #include <algorithm>
 
 #include "simplify/rules.h"
