@@ -1,8 +1,93 @@
 #include "bytecode/bound_names.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "bytecode/instr.h"
 #include "bytecode/scan.h"
+#include "support/error.h"
 
 namespace depyf {
+
+namespace {
+
+template <std::size_t count>
+bool is_among(const std::string_view (&names)[count], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// Words that give a namespace wherever they stand: as a name, and in a text too, since `getattr`,
+/// `attrgetter` and `patch("builtins.getattr", f)` take texts.
+constexpr std::string_view kNamespaces[] = {
+    "builtins",    "__dict__",    "__globals__", "__import__", "import_module",
+    "_getframe",   "f_globals",   "f_locals",    "f_builtins", "currentframe",
+    "__setattr__", "__delattr__", "__self__",    "__prepare__"};
+
+/// Words that count only as names: the one text that gives any of them, without a word of those
+/// above, is that of `getattr(sys, "modules")`.
+constexpr std::string_view kFunctions[] = {"globals", "vars",    "locals",  "exec",    "eval",
+                                           "compile", "modules", "setattr", "delattr", "__main__"};
+
+/// Builtins that the printer calls (rewrite/odd_names.cpp).
+constexpr std::string_view kCalled[] = {"getattr", "setattr", "delattr", "globals",
+                                        "locals",  "eval",    "compile", "__import__"};
+
+/// Functions find their builtins by this global.
+constexpr std::string_view kBuiltins = "__builtins__";
+
+bool gives_namespace(std::string_view text) {
+  return std::any_of(std::begin(kNamespaces), std::end(kNamespaces),
+                     [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+/// Does an operation on this name give what binds names, or bind one itself?
+bool binds_with(Op op, std::string_view name) {
+  if (op == Op::STORE_ATTR || op == Op::DELETE_ATTR) return is_among(kCalled, name);
+  if (binds_or_deletes(op)) return name == kBuiltins;  // BoundNames tells the others
+  if (gives_namespace(name)) return true;
+  if (op == Op::LOAD_ATTR || op == Op::LOAD_METHOD)
+    return name != "compile" && is_among(kFunctions, name);  // re.compile
+  return is_among(kFunctions, name);
+}
+
+/// Calls `see(op, name)` for each operation on a name, until it gives true. Of code that cannot be
+/// read, each name counts as a global.
+template <class See>
+bool any_operation_on_name(Module& module, See see) {
+  for (std::uint32_t id = 0; id < module.codes.size(); ++id) {
+    try {
+      for (const Instr& instr : decode(module, CodeId(id)).instrs)
+        if (arg_kind(instr.op) == ArgKind::Str && see(instr.op, module[StrId(instr.arg)]))
+          return true;
+    } catch (const Error&) {
+      for (StrId name : module[CodeId(id)].names)
+        if (see(Op::STORE_GLOBAL, module[name]) || see(Op::LOAD_GLOBAL, module[name])) return true;
+    }
+  }
+  return false;
+}
+
+/// The same for the texts among the constants; the printer adds others to the module.
+template <class See>
+bool any_text(const Module& module, See see) {
+  std::vector<ConstId> work;
+  std::unordered_set<std::uint32_t> seen;
+  for (std::size_t i = 0; i < module.codes.size(); ++i) {
+    work.assign(module.codes[i].consts.begin(), module.codes[i].consts.end());
+    while (!work.empty()) {
+      const ConstId id = work.back();
+      work.pop_back();
+      if (id.index >= module.consts.size() || !seen.insert(id.index).second) continue;
+      const Const& value = module[id];
+      if (value.kind == ConstKind::Str && see(value.text)) return true;
+      work.insert(work.end(), value.items.begin(), value.items.end());
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 BoundNames find_bound_names(const Module& module) {
   BoundNames names{kNamesWereFound};
@@ -27,6 +112,34 @@ BoundNames find_bound_names(const Module& module) {
 bool may_be_bound(Module& module, BoundNames& names, std::string_view name) {
   if (names.empty()) names = find_bound_names(module);
   return names.contains(kAnyName) || names.contains(module.intern(name).index);
+}
+
+std::string binds_dynamically(Module& module) {
+  if (find_bound_names(module).contains(kAnyName)) return "import *";
+  std::string found;
+  if (any_operation_on_name(module, [&](Op op, std::string_view name) {
+        if (!binds_with(op, name)) return false;
+        found = name;
+        return true;
+      }))
+    return found;
+  any_text(module, [&](std::string_view text) {
+    if (text == "modules" || text.starts_with("modules.")) found = text;
+    for (std::string_view word : kNamespaces)
+      if (text.find(word) != text.npos) found = word;
+    return !found.empty();
+  });
+  return found;
+}
+
+bool may_replace(Module& module, std::string_view name) {
+  BoundNames bound = find_bound_names(module);
+  if (bound.contains(module.intern(name).index)) return true;
+  if (any_operation_on_name(module, [&](Op op, std::string_view found) {
+        return binds_or_deletes(op) && (found == name || found == kBuiltins);
+      }))
+    return true;
+  return any_text(module, [&](std::string_view text) { return text.find(name) != text.npos; });
 }
 
 }  // namespace depyf

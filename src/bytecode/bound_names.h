@@ -1,6 +1,7 @@
 #pragma once
 // Which names a module may give a meaning of its own.
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -19,5 +20,13 @@ BoundNames find_bound_names(const Module& module);
 
 /// May `name` mean something else than the builtin? `names` is found when it is empty.
 bool may_be_bound(Module& module, BoundNames& names, std::string_view name);
+
+/// What code of the module may bind names with that BoundNames does not tell, of globals and of the
+/// builtins: `globals()["getattr"] = f`, `exec`, `builtins.getattr = f`, `sys.modules` … The name
+/// or text that tells, or nothing.
+std::string binds_dynamically(Module& module);
+
+/// Does code of the module bind `name` or hold it in one of its texts?
+bool may_replace(Module& module, std::string_view name);
 
 }  // namespace depyf

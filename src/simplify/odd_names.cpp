@@ -6,8 +6,9 @@
 //
 // Premises: the name is one that no source can hold, so that the text has no other way to say it;
 // the builtins are what the names say: no code of the module binds the name that is used (of
-// `__import__('builtins').getattr`, that is `__import__`), and nobody binds it from outside, which
-// the printer trusts too; all that is called is made for this alone. Proof: getattr, setattr and
+// `__import__('builtins').getattr`, that is `__import__`) or may bind names by other means
+// (binds_dynamically(), which verify/ asks before), and nobody binds it from outside, which the
+// printer trusts too; all that is called is made for this alone. Proof: getattr, setattr and
 // delattr with an exact str are PyObject_GetAttr, PyObject_SetAttr and PyObject_DelAttr, as the
 // operations are. `globals()` is the dict of the frame that STORE_GLOBAL stores into, `locals()`
 // in a module or class the mapping of STORE_NAME. The code that eval() runs is the load itself, in

@@ -6,16 +6,16 @@
 
 namespace depyf::verify_detail {
 
+bool is_nan(const Const& value) {
+  return (value.kind == ConstKind::Float || value.kind == ConstKind::Complex) &&
+         (value.re != value.re || (value.kind == ConstKind::Complex && value.im != value.im));
+}
+
 namespace {
 
 template <class T>
 void append_bytes(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-bool is_nan(const Const& value) {
-  return (value.kind == ConstKind::Float || value.kind == ConstKind::Complex) &&
-         (value.re != value.re || (value.kind == ConstKind::Complex && value.im != value.im));
 }
 
 /// Does the hash of such a constant depend on the process: texts, and what has the hash of its

@@ -20,6 +20,8 @@ enum Which : std::uint8_t { kA = 0, kB = 1 };
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 
+bool is_nan(const Const& value);
+
 /// What the number of a constant stands for.
 struct Literal {
   ConstKind kind = ConstKind::None;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "bytecode/bound_names.h"
 #include "bytecode/effect.h"
 #include "bytecode/instr.h"
 #include "bytecode/scan.h"
@@ -15,6 +16,7 @@
 #include "lift/lifted.h"
 #include "opcode/op_set.h"
 #include "opcode/tables.h"
+#include "pyc/identifier.h"
 #include "pyc/pyc.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
@@ -386,6 +388,8 @@ class Verifier {
   bool locals_order_differs_ = false;      // of the last pair, whose code asks for its locals
   bool unused_locals_differ_ = false;      // of the last pair
   std::set<std::string> ignored_;
+  std::optional<std::string> binds_by_;
+  std::optional<bool> replaces_import_;
 
   std::string path(CodeId id) const {
     std::vector<std::string_view> names;
@@ -447,17 +451,70 @@ class Verifier {
       out.detail = std::move(problem);
       return out;
     }
+    if (std::string problem = rebuilding_problem(x); !problem.empty()) {
+      out.kind = VerdictKind::Unproven;
+      out.detail = std::move(problem);
+      return out;
+    }
     out.kind = VerdictKind::Equivalent;
     out.detail =
         "ignored: functions that are rebuilt from their bytes run one frame deeper, so that "
         "recursion meets its limit at half the depth, and have another __code__ and constants "
         "of their own at each call";
+    if (!binds_by().empty())
+      out.detail += "; that the module, which binds names with " + binds_by() +
+                    ", may so bind __import__, which they call";
     // The statement around the bytes has a name of its own where no source can hold the code's.
     if (canon_.str(kA, a_[x].name) != canon_.str(kB, b_[y].name) ||
         canon_.str(kA, a_[x].qualname) != canon_.str(kB, b_[y].qualname))
       out.detail += "; " + name(a_, a_[x].qualname.valid() ? a_[x].qualname : a_[x].name) +
                     " is named " + name(b_, b_[y].qualname.valid() ? b_[y].qualname : b_[y].name);
     return out;
+  }
+
+  /// Why code that runs the bytes may do something else than the code itself: what it calls for
+  /// that (rewrite/rebuilt.cpp), and the NaNs, each of which equals nothing but itself.
+  std::string rebuilding_problem(CodeId id) {
+    if (!replaces_import_) replaces_import_ = may_replace(a_, "__import__");
+    if (*replaces_import_)
+      return "code that is rebuilt from its bytes calls __import__, which the module may replace";
+    const CodeObject& code = a_[id];
+    const bool calls_more = !(code.flags & kOptimized) ||
+                            (!code.slots.empty() && a_[code.slots[0].name].starts_with('.'));
+    if (calls_more && !binds_by().empty())
+      return "code that is rebuilt from its bytes calls builtins, which the module may bind with " +
+             binds_by();
+    if (holds_nan(id)) return "code that is rebuilt from its bytes has another NaN at each call";
+    return {};
+  }
+
+  bool holds_nan(CodeId id) const {
+    std::vector<ConstId> work(a_[id].consts.begin(), a_[id].consts.end());
+    std::set<std::uint32_t> seen;
+    while (!work.empty()) {
+      const ConstId at = work.back();
+      work.pop_back();
+      if (!seen.insert(at.index).second) continue;
+      const Const& value = a_[at];
+      if (is_nan(value)) return true;
+      work.insert(work.end(), value.items.begin(), value.items.end());
+      if (value.kind == ConstKind::Code)
+        work.insert(work.end(), a_[value.code].consts.begin(), a_[value.code].consts.end());
+    }
+    return false;
+  }
+
+  /// binds_dynamically() of what `b` was decompiled from.
+  const std::string& binds_by() {
+    if (!binds_by_) binds_by_ = binds_dynamically(a_);
+    return *binds_by_;
+  }
+
+  /// Does the code use a name of an attribute or a variable that no source can hold?
+  bool has_odd_name(CodeId id) const {
+    return std::ranges::any_of(a_[id].names, [&](StrId name) {
+      return !(a_.traits(name) & kWritableName) && !is_writable_dotted_name(a_[name], a_.version);
+    });
   }
 
   std::string generator_problem(CodeId id) {
@@ -741,7 +798,10 @@ class Verifier {
       // Which locals go is for temporaries() to say, so that their lifetimes are looked at.
       simplify_a.unread_temporaries = simplify_b.unread_temporaries = false;
       simplify_a.slices = simplify_b.slices = true;
-      simplify_a.odd_names = simplify_b.odd_names = options_.decompiled && !options_.live;
+      // What stands for such a name calls builtins, which must be the builtins.
+      const bool odd_names = options_.decompiled && !options_.live && has_odd_name(x);
+      const bool bound = odd_names && !binds_by().empty();
+      simplify_a.odd_names = simplify_b.odd_names = odd_names && !bound;
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
@@ -772,7 +832,13 @@ class Verifier {
         add(ignored, outlives);
         return std::nullopt;
       }
-      return different(*difference);
+      Verdict out = different(*difference);
+      if (bound)
+        out.detail +=
+            " (a name that no source can hold is reached by builtins, which the module "
+            "may bind with " +
+            binds_by() + ")";
+      return out;
     } catch (const Error& error) {
       Verdict out = different(first);
       out.kind = VerdictKind::Unproven;

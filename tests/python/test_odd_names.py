@@ -1,5 +1,6 @@
 """Names of the bytecode that no source can hold: keywords, `0`, `a b`, what NFKC changes."""
 
+import json
 import os
 import subprocess
 
@@ -239,10 +240,13 @@ def program(random):
     lines += ["class C:"] + body(1, ["x = 1"])
     if random.random() < 0.2: lines += ["def getattr(*a): return a", "def globals(): return {}"]
     return "\n".join(lines) + "\n"
-folder, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+BINDERS = ["globals()[h] = o", "vars().update(h)", "exec(h)", "import builtins as b; b.setattr = o",
+           "def g(): from sys import modules", "from h import *", "h.__dict__[o] = 1"]
+folder, seed, count, binds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), len(sys.argv) > 4
 for number in range(count):
     draw = random.Random(seed + number)
     source = program(draw)
+    if binds: source += draw.choice(BINDERS) + "\n"
     odd = draw.sample(["if", "0", "a b", "x-y", "None", "@p", "stages.0", "\ufb01"], 5)
     code = renamed(compile(source, "m.py", "exec"), dict(zip(["A", "B", "KW", "G"], odd)))
     with open(os.path.join(folder, "m%d.pyc" % (seed + number)), "wb") as f:
@@ -269,6 +273,120 @@ def test_what_the_printer_writes_for_odd_names_is_proven(version, tmp_path):
     )  # fmt: skip
     said = done.stdout.decode()
     assert done.returncode == 0 and "%d proven" % count in said, (seed, said)
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_a_drawn_module_that_may_bind_builtins_is_not_proven_by_them(version, tmp_path):
+    command = INTERPRETERS.native_command()
+    if command is None:
+        pytest.skip("the depyf program is not built")
+    seed = int(os.environ.get("DEPYF_SEED", "1"))
+    count = int(os.environ.get("DEPYF_COUNT", "10"))
+    run(version, PROVEN, str(tmp_path), str(seed), str(count), "binds")
+    for number in range(seed, seed + count):
+        done = subprocess.run(
+            [command, "decompile", str(tmp_path / ("m%d.pyc" % number))],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+            env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+        )  # fmt: skip
+        # Each has a function `f` that sets an odd attribute.
+        proven = done.returncode == 0
+        assert not proven or "rebuilds it from its bytes" in done.stdout, (number, done.stdout)
+
+
+BINDERS = r"""
+import builtins
+globals()["%(name)s"] = wrong
+globals().update(%(name)s=wrong)
+vars()["%(name)s"] = wrong
+locals()["%(name)s"] = wrong
+exec("%(name)s = wrong")
+eval("globals().update(%(name)s=wrong)")
+exec(compile("%(name)s = wrong", "", "exec"))
+import builtins as b; b.%(name)s = wrong
+import builtins as b; setattr(b, "%(name)s", wrong)
+import builtins as b; vars(b)["%(name)s"] = wrong
+import builtins as b; b.__dict__["%(name)s"] = wrong
+import importlib; importlib.import_module("builtins").%(name)s = wrong
+__import__("builtins").%(name)s = wrong
+import sys; sys.modules["builtins"].%(name)s = wrong
+import sys; setattr(sys.modules[__name__], "%(name)s", wrong)
+import sys; sys._getframe().f_globals["%(name)s"] = wrong
+import sys; getattr(sys, "modules")["builtins"].%(name)s = wrong
+wrong.__globals__["%(name)s"] = wrong
+getattr(wrong, "__globals__")["%(name)s"] = wrong
+print.__self__.%(name)s = wrong
+import operator; operator.attrgetter("__globals__")(wrong)["%(name)s"] = wrong
+from unittest import mock; p = mock.patch("builtins.%(name)s", wrong); p.start()
+""".strip().split("\n")[1:]
+
+# What the printer calls for an odd name, and a function that needs it.
+USES = {
+    "getattr": "def f(o): return o.ODD\nfound = f(o)",
+    "setattr": "def f(o): o.ODD = 7\nf(o)",
+    "delattr": "def f(o): del o.ODD\nf(o)",
+    "globals": "def f():\n global ODD\n ODD = 7\nf()",
+    "eval": "def f():\n global ODD\n return ODD\nfound = f()",
+    "compile": "def f():\n return ODD\nfound = f()",
+    "locals": "class A:\n ODD = 7\nfound = dir(A)",
+}
+
+REBOUND = (
+    PRELUDE
+    + r"""
+import importlib.util, json, os
+folder, programs = sys.argv[1], json.loads(sys.argv[2])
+for number, text in enumerate(programs):
+    code = renamed(compile(text, "m.py", "exec"), {"ODD": "if"})
+    with open(os.path.join(folder, "m%03d.pyc" % number), "wb") as f:
+        f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+)
+
+
+def decompiled(version, folder, *programs):
+    """[(is it proven, text, what was said)] of programs in which ODD is a name no source holds."""
+    command = INTERPRETERS.native_command()
+    if command is None:
+        pytest.skip("the depyf program is not built")
+    run(version, REBOUND, str(folder), json.dumps(programs))
+    out = []
+    for number in range(len(programs)):
+        done = subprocess.run(
+            [command, "decompile", str(folder / ("m%03d.pyc" % number))],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+            env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+        )  # fmt: skip
+        out.append((done.returncode == 0, done.stdout, done.stderr))
+    return out
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.14"])
+@pytest.mark.parametrize("name", sorted(USES))
+def test_a_builtin_that_the_module_may_bind_proves_no_name(version, name, tmp_path):
+    start = "def wrong(*a, **k): return 'WRONG'\nclass O: pass\no = O()\no.ODD = 5\n"
+    if name in ("eval", "compile"):
+        start += "globals()['if'] = 5\n"
+    programs = [
+        "%s%s\n%s\n" % (start, text % {"name": name}, USES[name])
+        for text in (BINDERS[::4] if version != "3.12" else BINDERS)
+    ]
+    for program, (proven, text, said) in zip(programs, decompiled(version, tmp_path, *programs)):
+        reads = "%s(" % name in text.split("def f", 1)[-1].split("class A", 1)[-1]
+        assert not (proven and reads), (program, text, said)
+        assert "rebuilds it from its bytes" in text or "may bind with" in said, (program, said)
+
+
+def test_a_module_that_binds_nothing_so_keeps_the_readable_form(tmp_path):
+    plain = (
+        "import re\npattern = re.compile('x')\nclass O: pass\no = O()\n"
+        "o.compiled = getattr(o, 'x', 1)\n"
+        + "\n".join(USES.values())
+        + "\nif __name__ == '__main__': f(o)\n"
+    )
+    [(proven, text, said)] = decompiled("3.12", tmp_path, plain)
+    assert proven and "return getattr(o, 'if')" in text and "rebuilds it" not in text, (text, said)
+    assert "setattr(o, 'if', 7)" in text and "locals()['if'] = 7" in text, text
 
 
 def test_computed_keys_beside_another_mapping_stay_in_a_display_of_their_own():

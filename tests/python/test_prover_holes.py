@@ -338,6 +338,79 @@ def test_a_function_rebuilt_from_bytes_keeps_its_docstring(version, tmp_path):
     assert subprocess.check_output([python, "-"], input=text) == b"doc of f doc of g\n"
 
 
+# compiles one file, in which N becomes one NaN object, and `odd` a name that no source can hold:
+# where a function gives its locals, only its bytes do what it does
+WITH_ONE_NAN = """
+import ast, importlib.util, marshal, sys
+nan = float("nan")
+class Renamed(ast.NodeTransformer):
+    def visit_Name(self, node):
+        if node.id == "odd": node.id = "if"
+        return ast.copy_location(ast.Constant(value=nan, kind=None), node) if node.id == "N" else node
+    def visit_Tuple(self, node):
+        self.generic_visit(node)
+        if not all(isinstance(item, ast.Constant) for item in node.elts): return node
+        value = tuple(item.value for item in node.elts)
+        return ast.copy_location(ast.Constant(value=value, kind=None), node)
+code = compile(Renamed().visit(ast.parse(open(sys.argv[1]).read())), "m.py", "exec")
+with open(sys.argv[2], "wb") as f:
+    f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+
+
+def decompiled(version, tmp_path, program):
+    source, compiled = tmp_path / "m.py", tmp_path / "m.pyc"
+    source.write_text(program)
+    python = pythons.path_of(version)
+    subprocess.run([python, "-c", WITH_ONE_NAN, str(source), str(compiled)], check=True)
+    return subprocess.run(
+        [sys.executable, "-m", "depyf", "decompile", str(compiled)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+
+
+ONLY_BYTES = "\n odd = 1\n return locals(), "
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.14"])
+@pytest.mark.parametrize(
+    "f, rest",
+    [
+        ("N", "def g(): return N\nprint(f()[1] is g())"),
+        ("(N, 1)", "def g(): return (N, 2)\nprint(f()[1][0] is g()[0])"),
+        ("N", "print(f()[1] is N)"),
+        ("N", "print(f()[1] is f()[1], f()[1] in [f()[1]])"),
+        ("lambda: (1, (N,))", "print(f()[1]() == f()[1]())"),
+    ],
+)
+def test_bytes_give_no_constant_that_is_a_nan_of_others(version, f, rest, tmp_path):
+    program = "def f():" + ONLY_BYTES + "%s\n%s\n"
+    said = decompiled(version, tmp_path, program % (f, rest))
+    assert said.returncode == 1 and "not proven" in said.stderr, said.stderr
+    said = decompiled(version, tmp_path, (program % (f, rest)).replace("N", "1.5"))
+    assert said.returncode == 0 and "rebuilds it" in said.stdout, said.stderr
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.14"])
+@pytest.mark.parametrize(
+    "line, proven",
+    [
+        ("__import__ = g", False),
+        ("globals()['__import__'] = g", False),
+        ("import builtins as b; b.__import__ = g", False),
+        ("__builtins__ = {}", False),
+        ("globals()['getattr'] = g", True),
+    ],
+)
+def test_what_bytes_are_read_with_is_not_replaced(version, line, proven, tmp_path):
+    program = "def f(v):" + ONLY_BYTES + "v\n%s\n" % line
+    said = decompiled(version, tmp_path, program)
+    assert (said.returncode == 0) == proven, said.stderr
+    assert proven or "not proven" in said.stderr, said.stderr
+
+
 def test_type_parameters_that_are_not_compared_are_named():
     names = {}
     if sys.version_info >= (3, 12):
