@@ -42,7 +42,7 @@ def test_paper_holds_all_of_a_view(screen, dumps, manifest, tmp_path):
         squeezed("if b.sum() < 0:") in text
         and "Whathelps" in text
         and "__compiled_fn_1" in text
-        and "Onpaper" in text
+        and "Theprintedview" in text
     )
     function = next(one for one in manifest("toy")["functions"] if one["name"] == "toy_example")
     entry = function["entries"][0]
@@ -348,7 +348,7 @@ def test_shapes_are_walked_with_arrow_keys(screen, dumps):
     assert len(set(names)) == len(names) and any(name.startswith("abs_1") for name in names)
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
-    assert names[0].split(":")[0] in page.locator("#panel > p").inner_text()
+    assert names[0].split(":")[0] in page.locator("#panel > p[role=status]").inner_text()
     screen.go("compile/0/0/time")
     bars = page.locator(".flame rect")
     count = bars.count()

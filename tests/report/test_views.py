@@ -255,7 +255,7 @@ def test_a_small_graph_is_drawn_with_operators_names_and_shapes(screen, dumps):
     )
     assert "abs_1: f32[10]" in page.locator(".gn .sub").all_text_contents()
     page.locator(".gn", has_text="abs_1").first.click()
-    assert "program.py:" in page.locator("#panel > p").inner_text()
+    assert "program.py:" in page.locator("#panel > p[role=status]").inner_text()
     assert page.locator(".ge.lit").count() == 2
     screen.picture("graph")
 
