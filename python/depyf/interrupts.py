@@ -14,6 +14,10 @@ import types
 from typing import Any, List, Optional
 
 
+#: the members of a class; a program may replace `vars`
+_members_of = type.__dict__["__dict__"].__get__
+
+
 def pass_on() -> None:
     """Raises the exception that is being handled again if a signal handler raised it.
 
@@ -21,7 +25,11 @@ def pass_on() -> None:
     another one: what depyf catches has passed a frame of depyf's.
     """
     error = sys.exc_info()[1]
-    if isinstance(error, Exception) and _is_from_handler(error):
+    try:
+        is_from_handler = isinstance(error, Exception) and _is_from_handler(error)
+    except Exception:  # a builtin that the program replaced, for one
+        return
+    if is_from_handler and error is not None:
         raise error
 
 
@@ -68,8 +76,7 @@ def _code_of(handler: Any) -> Optional[types.CodeType]:
         elif type(handler) is types.FunctionType:
             return handler.__code__
         else:
-            calls = [
-                vars(one)["__call__"] for one in type(handler).__mro__ if "__call__" in vars(one)
-            ]
+            members = [_members_of(one) for one in type(handler).__mro__]
+            calls = [found["__call__"] for found in members if "__call__" in found]
             handler = calls[0] if calls else None
     return None

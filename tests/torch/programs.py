@@ -371,9 +371,10 @@ def context_managers_wait_at_a_break(compiled):
         with manager:
             return x + 1, torch.is_grad_enabled()
 
-    results = [compiled(f)(x_()) for f in (held, passed, inlined)]
-    with nested_breaks():
-        return results + [compiled(f)(x_(2)) for f in (held, passed, inlined)]
+    with torch.enable_grad():  # which a manager that is only made ends
+        results = [compiled(f)(x_()) for f in (held, passed, inlined)]
+        with nested_breaks():
+            return results + [compiled(f)(x_(2)) for f in (held, passed, inlined)]
 
 
 @program(2)

@@ -154,6 +154,6 @@ def test_full_code_tells_locals_from_globals_and_each_condition_once():
     group = [guard_text.make_guard(text) for text in ("L['n'] == 2", "L['n'] == 2")]
     for one in group:
         one.expression = one.text
-    assert fullcode._conditions(group, fullcode._States()) == ["L['n'] == 2"]
+    assert fullcode._conditions(group, fullcode._States()) == [("L['n'] == 2", "")]
     heading = fullcode._heading("G['model'] L['x'] L['y']", group)
     assert heading[0] == "x, y, global model"

@@ -5,6 +5,7 @@ import re
 import sys
 from typing import Any, Callable, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
+from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import probe
 
 
@@ -130,7 +131,7 @@ def memory_of(tensors: Iterable[Any]) -> FrozenSet[int]:
             try:
                 found.add(tensor.untyped_storage()._cdata)
             except Exception:  # a layout without one, such as a sparse tensor's
-                pass
+                pass_on()
     return frozenset(found)
 
 
