@@ -357,9 +357,12 @@ def test_random_programs(python, ladder):
 
 
 def test_random_programs_are_proven(python):
-    """A short run of the random programs, proven; so many are not: it only gets less."""
+    """A short run of the random programs, proven; so many are not: it only gets less.
+
+    Modules that may bind builtins dynamically are among these: `locals` in them may be another one.
+    """
     minor, path = python
-    limit = {12: 1, 13: 1}.get(minor, 0)
+    limit = {12: 2, 13: 2}.get(minor, 0)
     for count, optimize in (("40", "0"), ("20", "1")):
         done = subprocess.run(
             [path, ORACLE, native_command(), count, "1000"]
