@@ -993,10 +993,8 @@ def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> 
         return None
     function, owner = found
     calls = _calls_of_compiled(tree, function, owner)
-    parameters = [one.arg for one in function.args.args][1 if owner is not None else 0 :]
     for call in calls:
-        given = dict(zip(parameters, call.args))
-        given.update((one.arg, one.value) for one in call.keywords if one.arg)
+        given = uses.given_by(call, function)
         for name, rest in re.findall(r"torch\.as_tensor\((\w+)(.*?)\)(?:; |$)", tensors):
             value = given.get(name)
             text = _segment(source, value) if value is not None else None

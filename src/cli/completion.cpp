@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "opcode/version.h"
@@ -84,6 +85,35 @@ constexpr Option kHelp = {"", "-h", "--help", "usage and options"};
 
 constexpr std::string_view kShells = "bash zsh fish";
 
+/// What follows an option in the script of each shell, by its Value; @NAME@ and @WORDS@ are those
+/// of the option.
+struct ValueText {
+  std::string_view bash, zsh, fish;
+};
+
+constexpr ValueText kValueTexts[] = {
+    {"return", "", ""},
+    {"return", ":@NAME@:", " -x"},
+    {"_depyf_words \"@WORDS@\" \"$word\"; return", ":@NAME@:(@WORDS@)", " -x -a \"@WORDS@\""},
+    {"_depyf_files -d \"$word\"; return", ":@NAME@:_files -/",
+     " -x -a \"(__fish_complete_directories)\""},
+    {"_depyf_files -f \"$word\"; return", ":@NAME@:_files", " -r"},
+};
+static_assert(std::size(kValueTexts) == static_cast<std::size_t>(Value::File) + 1);
+
+void replace_all(std::string& text, std::string_view mark, const std::string& by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+    text.replace(at, mark.size(), by);
+}
+
+std::string value_text(const Option& option, std::string_view ValueText::* shell) {
+  std::string text(kValueTexts[static_cast<std::size_t>(option.value)].*shell);
+  const std::string_view name = option.long_name.empty() ? option.short_name : option.long_name;
+  replace_all(text, "@NAME@", std::string(name.substr(name.find_first_not_of('-'))));
+  replace_all(text, "@WORDS@", std::string(option.words));
+  return text;
+}
+
 /// The options of a verb, `--help` last.
 std::vector<Option> options_of(const Verb& verb) {
   std::vector<Option> found;
@@ -132,21 +162,6 @@ constexpr std::string_view kBashTail = R"(    case $word in
 complete -o filenames -F @FUNCTION@ @PROGRAM@
 )";
 
-std::string bash_value(const Option& option) {
-  switch (option.value) {
-    case Value::None:
-    case Value::Text:
-      return "return";
-    case Value::Words:
-      return "_depyf_words " + quoted(option.words) + " \"$word\"; return";
-    case Value::Folder:
-      return "_depyf_files -d \"$word\"; return";
-    case Value::File:
-      return "_depyf_files -f \"$word\"; return";
-  }
-  return "return";
-}
-
 std::string bash_script(const std::vector<Verb>& verbs) {
   std::string values, lists;
   for (const Verb& verb : verbs) {
@@ -161,30 +176,12 @@ std::string bash_script(const std::vector<Verb>& verbs) {
       for (std::string_view name : {option.short_name, option.long_name})
         if (!name.empty())
           values += "        " + quoted(std::string(verb.name) + " " + std::string(name)) + ") " +
-                    bash_value(option) + " ;;\n";
+                    value_text(option, &ValueText::bash) + " ;;\n";
     }
     lists += "        " + std::string(verb.name) + ") options=" + quoted(names) + " ;;\n";
   }
   return std::string(kBashHead) + "    case \"$verb $before\" in\n" + values + "    esac\n" +
          "    case $verb in\n" + lists + "    esac\n" + std::string(kBashTail);
-}
-
-std::string zsh_value(const Option& option) {
-  const std::string name(option.long_name.empty() ? option.short_name : option.long_name);
-  const std::string of = ":" + name.substr(name.find_first_not_of('-')) + ":";
-  switch (option.value) {
-    case Value::None:
-      return "";
-    case Value::Text:
-      return of;
-    case Value::Words:
-      return of + "(" + std::string(option.words) + ")";
-    case Value::Folder:
-      return of + "_files -/";
-    case Value::File:
-      return of + "_files";
-  }
-  return "";
 }
 
 std::string zsh_script(const std::vector<Verb>& verbs) {
@@ -208,27 +205,11 @@ std::string zsh_script(const std::vector<Verb>& verbs) {
       const bool two = !option.short_name.empty() && !option.long_name.empty();
       const std::string names = names_of(option, ",");
       out += " \\\n            " + (two ? "{" + names + "}'" : "'" + names) + "[" +
-             std::string(option.about) + "]" + zsh_value(option) + "'";
+             std::string(option.about) + "]" + value_text(option, &ValueText::zsh) + "'";
     }
     out += " \\\n            '*:file:_files' ;;\n";
   }
   return out + "    esac\n}\ncompdef @FUNCTION@ @PROGRAM@\n";
-}
-
-std::string fish_value(const Option& option) {
-  switch (option.value) {
-    case Value::None:
-      return "";
-    case Value::Text:
-      return " -x";
-    case Value::Words:
-      return " -x -a " + quoted(option.words);
-    case Value::Folder:
-      return " -x -a \"(__fish_complete_directories)\"";
-    case Value::File:
-      return " -r";
-  }
-  return "";
 }
 
 std::string fish_script(const std::vector<Verb>& verbs) {
@@ -248,15 +229,10 @@ std::string fish_script(const std::vector<Verb>& verbs) {
       out += of;
       if (!option.short_name.empty()) out.append(" -s ").append(option.short_name.substr(1));
       if (!option.long_name.empty()) out.append(" -l ").append(option.long_name.substr(2));
-      out += fish_value(option) + " -d " + quoted(option.about) + "\n";
+      out += value_text(option, &ValueText::fish) + " -d " + quoted(option.about) + "\n";
     }
   }
   return out;
-}
-
-void replace_all(std::string& text, std::string_view mark, const std::string& by) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
-    text.replace(at, mark.size(), by);
 }
 
 bool is_alphanumeric(char c) {

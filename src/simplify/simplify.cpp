@@ -33,29 +33,10 @@ bool shows_locals(const Module& module, Op op, std::uint32_t arg) {
 /// A literal whose identity nothing tells: a second one in the same code object is the same object.
 bool is_plain_literal(const Module& module, const Value& value) {
   if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST) return false;
-  switch (module[ConstId(value.arg)].kind) {
-    case ConstKind::None:
-    case ConstKind::True:
-    case ConstKind::False:
-    case ConstKind::Ellipsis:
-    case ConstKind::Int:
-    case ConstKind::Str:
-    case ConstKind::Bytes:
-      return true;
-    case ConstKind::StopIteration:
-    case ConstKind::Float:
-    case ConstKind::Complex:
-    case ConstKind::Tuple:
-    case ConstKind::List:
-    case ConstKind::Set:
-    case ConstKind::FrozenSet:
-    case ConstKind::Dict:
-    case ConstKind::Slice:
-    case ConstKind::Code:
-    case ConstKind::Object:
-      return false;
-  }
-  return false;
+  constexpr ConstKind kPlain[] = {ConstKind::None,     ConstKind::True, ConstKind::False,
+                                  ConstKind::Ellipsis, ConstKind::Int,  ConstKind::Str,
+                                  ConstKind::Bytes};
+  return std::ranges::find(kPlain, module[ConstId(value.arg)].kind) != std::end(kPlain);
 }
 
 // Rule "unread temporary": a local of Dynamo's own naming, tmp_N, that is stored and deleted but

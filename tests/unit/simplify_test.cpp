@@ -1045,6 +1045,12 @@ TEST(PromoteLocal, RefusesANull) {
   EXPECT_TRUE(has(simplified(b, promote(t)), "STORE_FAST t (NULL)"));
 }
 
+/// Code that names a graph is Dynamo's.
+void make_dynamos(Builder& b) {
+  b.module[b.code].names =
+      b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+}
+
 TEST(UnreadTemporary, OnlyInDynamosCodeAndNeverRead) {
   for (bool dynamo : {false, true}) {
     Builder b;
@@ -1060,9 +1066,7 @@ TEST(UnreadTemporary, OnlyInDynamosCodeAndNeverRead) {
              {Op::LOAD_FAST, read},
              {Op::RETURN_VALUE}});
     b.lifted();
-    if (dynamo)
-      b.module[b.code].names =
-          b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+    if (dynamo) make_dynamos(b);
     Lifted lifted = lift(b.module, b.code, b.cfg);
     simplify(lifted, b.module);
     std::string text = b.text(lifted);
@@ -1082,8 +1086,7 @@ TEST(UnreadTemporary, AlsoWhereOnlyADeadValueReadIt) {
            {Op::LOAD_FAST, x},
            {Op::RETURN_VALUE}});
   b.lifted();
-  b.module[b.code].names =
-      b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+  make_dynamos(b);
   Lifted lifted = lift(b.module, b.code, b.cfg);
   simplify(lifted, b.module);
   EXPECT_FALSE(has(b.text(lifted), "tmp_1")) << b.text(lifted);
@@ -1109,8 +1112,7 @@ TEST(UnreadTemporary, ALiteralIsReadWhereItIsMade) {
              {Op::BUILD_TUPLE, 2},
              {Op::RETURN_VALUE}});
     b.lifted();
-    b.module[b.code].names =
-        b.module.arena.copy(std::vector<StrId>{b.module.intern("__compiled_fn_0")});
+    make_dynamos(b);
     Lifted lifted = lift(b.module, b.code, b.cfg);
     simplify(lifted, b.module);
     const std::string text = b.text(lifted);

@@ -219,11 +219,7 @@ class _Reader:
                     yield file, function
 
     def _hand_on(self, call: ast.Call, file: str, function: Any) -> None:
-        parameters = [one.arg for one in function.args.args]
-        if parameters[:1] == ["self"]:
-            parameters = parameters[1:]
-        given = dict(zip(parameters, call.args))
-        given.update({one.arg: one.value for one in call.keywords if one.arg})
+        given = uses.given_by(call, function)
         known = {name: self.number(value) for name, value in given.items()}
         for name, value in given.items():  # the attributes of an object that is handed on
             begin = uses.path_of(value) + "."

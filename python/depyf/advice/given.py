@@ -1,7 +1,7 @@
 """What a call gives a parameter of a function, read in the source of the code that calls it."""
 
 import ast
-from typing import Any, List, Optional, Set, Tuple
+from typing import Any, List, Set, Tuple
 
 from depyf.advice import uses
 
@@ -107,35 +107,11 @@ def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[
         if len(at) != 1:
             return None, []
     found = [
-        _given(called, one, parameter) for one in at + [one for one in by_name if one not in at]
+        uses.given_by(one, called).get(parameter)
+        for one in at + [one for one in by_name if one not in at]
     ]
     values = [one for one in found if one is not None]
     return (function, values) if values and found[0] is not None else (None, [])
-
-
-def _given(called: Any, call: ast.Call, parameter: str) -> Optional[ast.expr]:
-    for one in call.keywords:
-        if one.arg == parameter:
-            return one.value
-    names = [one.arg for one in getattr(called.args, "posonlyargs", []) + called.args.args]
-    if parameter not in names:
-        return None
-    place = names.index(parameter) - _count_of_bound(names, call)
-    given = call.args[: place + 1]
-    if any(isinstance(one, ast.Starred) for one in given):
-        return None
-    return given[place] if 0 <= place < len(given) else None
-
-
-def _count_of_bound(names: List[str], call: ast.Call) -> int:
-    """How many of a function's parameters a call does not write: the object, or the class, whose
-    method it is; 0 where the method is called as a function, `Model.forward(model, x)`.
-    """
-    if names[:1] not in (["self"], ["cls"]):
-        return 0
-    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-    of_class = isinstance(owner, ast.Name) and owner.id[:1].isupper()
-    return 0 if of_class and names[0] == "self" else 1
 
 
 def _root(value: ast.AST) -> str:

@@ -920,6 +920,32 @@ def function_starting_at(file: str, line: int) -> Optional[Any]:
     return found
 
 
+def given_by(call: ast.Call, function: Any) -> Dict[str, ast.expr]:
+    """What a call gives the parameters of a function, as far as it writes them out."""
+    arguments = function.args
+    names = [one.arg for one in getattr(arguments, "posonlyargs", []) + arguments.args]
+    found: Dict[str, ast.expr] = {}
+    for name, value in zip(names[_count_of_bound(names, call, function) :], call.args):
+        if isinstance(value, ast.Starred):
+            break
+        found[name] = value
+    found.update({one.arg: one.value for one in call.keywords if one.arg})
+    return found
+
+
+def _count_of_bound(names: List[str], call: ast.Call, function: Any) -> int:
+    """How many of a function's parameters a call does not write: the object, or the class, whose
+    method it is; 0 where the method is called as a function, `Model.forward(model, x)`.
+    """
+    if names[:1] not in (["self"], ["cls"]):
+        return 0
+    if isinstance(call.func, ast.Name) and call.func.id == function.name:
+        return 0
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    of_class = isinstance(owner, ast.Name) and owner.id[:1].isupper()
+    return 0 if of_class and names[0] == "self" else 1
+
+
 def _around(tree: ast.Module, line: int) -> Optional[Any]:
     """The innermost function that holds a line."""
     found = None
@@ -1257,14 +1283,9 @@ def _decided_in_call(
     called = [one for one in functions_of(tree) if one.name == name]
     if len(called) != 1:
         return 0
-    parameters = [one.arg for one in called[0].args.args]
-    if isinstance(call.func, ast.Attribute) and parameters[:1] == ["self"]:
-        parameters = parameters[1:]
-    given = {key: value for key, value in zip(parameters, call.args)}
-    given.update({one.arg: one.value for one in call.keywords if one.arg})
     passed = {
         key
-        for key, value in given.items()
+        for key, value in given_by(call, called[0]).items()
         if (_holds(value, names) if numbers else names & _names(value))
     }
     if not passed:

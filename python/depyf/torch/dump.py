@@ -374,8 +374,7 @@ class _Told:
                 self._nodes = nodes_of([found])
                 self.document = found
             except Exception:
-                pass_on()
-                pass  # to build the page fails in the same way, and is told
+                pass_on()  # to build the page fails in the same way, and is told
         self.by_entry = nodes_by_entry(run, self._nodes)
 
     def write_page(self, run: Run) -> None:

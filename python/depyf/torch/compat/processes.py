@@ -14,5 +14,4 @@ def process_group() -> Optional[Tuple[int, int]]:
             return int(distributed.get_rank()), int(distributed.get_world_size())
     except Exception:
         pass_on()
-        pass
     return None
