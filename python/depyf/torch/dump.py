@@ -80,47 +80,55 @@ decompiled from torch's bytecode, and the word after a file's name says how far 
 *exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
 are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
 torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
-#: names of torch's that code of it has, and what each is; the first match is an example
+#: how names of torch's begin that code of it has, how they go on, and what each is; the first match
+#: is an example
 _NAMES_OF_TORCH = tuple(
-    (re.compile(pattern), told)
-    for pattern, told in (
+    (begin, re.compile(r"\b" + begin + end), told)
+    for begin, end, told in (
         (
-            r"\b__resume_at_\d+_\d+",
+            "__resume_at_",
+            r"\d+_\d+",
             "a resume function. The first number is that of the instruction at which it goes on, "
             "as an offset into the bytecode of the function; the second counts torch's names.",
         ),
         (
-            r"\b___stack\d+",
+            "___stack",
+            r"\d+",
             "a value that was on Python's stack at the graph break, such as what "
             "the call there returned. The resume function takes it as a parameter.",
         ),
         (
-            r"\b__nested_resume_fns\b",
+            "__nested_resume_fns",
+            r"\b",
             "resume functions of the callers, where the break is in a function that torch traced "
             "into its caller. The first list of a resume call, `[]` where there are none.",
         ),
         (
-            r"\b__nested_frame_values\b",
+            "__nested_frame_values",
+            r"\b",
             "the variables of those callers. The second list of a resume call.",
         ),
         (
-            r"\bpregraph_record\b",
+            "pregraph_record",
+            r"\b",
             "when the code in front of the graph began: "
             "`record_pregraph_bytecode_enter` and `record_pregraph_bytecode_exit` are for torch's "
             "profiler alone.",
         ),
         (
-            r"\b__compiled_fn_\d+",
+            "__compiled_fn_",
+            r"\d+",
             "a compiled graph. It returns its outputs, which the code gives "
             "their names one by one.",
         ),
-        (r"\bdynamo_utils\b", "the module `torch._dynamo.utils`."),
-        (r"\bbuiltins_dict\b", "Python's built-in functions by name."),
+        ("dynamo_utils", r"\b", "the module `torch._dynamo.utils`."),
+        ("builtins_dict", r"\b", "Python's built-in functions by name."),
         (
-            r"\bobject_setattr_ignore_descriptor\b",
+            "object_setattr_ignore_descriptor",
+            r"\b",
             "sets an attribute as `object.__setattr__` does, without the descriptors of the class.",
         ),
-        (r"\bcall_size\b", "the size of a dimension of a tensor."),
+        ("call_size", r"\b", "the size of a dimension of a tensor."),
     )
 )
 _BACKWARD_PASSES = """\
@@ -917,8 +925,10 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
 def _names_of_torch(run: Run) -> List[str]:
     """A table of the names that are torch's, of those that the code of this run has."""
     rows = []
-    for pattern, told in _NAMES_OF_TORCH:
-        matches = (pattern.search(entry.source) for entry in run.entries())
+    sources = [entry.source for entry in run.entries()]
+    for begin, name, told in _NAMES_OF_TORCH:
+        # the search for a text is many times as fast as that for an expression
+        matches = (name.search(one) for one in sources if begin in one)
         found = next((one for one in matches if one is not None), None)
         if found is not None:
             rows.append("| %s | %s |" % (_code(found.group()), told))
