@@ -129,7 +129,21 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), **more))
         reasons.append(cause.get("reason") or {})
-    return sorted(_merged_by_value(found, reasons, document), key=_rank)
+    one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, document))
+    return sorted(one_for_each, key=_rank)
+
+
+def _with_one_advice_for_a_line(found: List[Change]) -> List[Change]:
+    """The changes, with what helps where torch gave a function up at a line for all that is told of
+    that line: a graph that is cut there when another function is compiled needs no other change.
+    """
+    gave_up = {(one.file, one.line, one.row): one for one in found if _fails(one)}
+    kept = []
+    for one in found:
+        first = gave_up.get((one.file, one.line, one.row)) if one.kind == "break" else None
+        same = {"advice": first.advice, "patch": first.patch} if first is not None else {}
+        kept.append(one._replace(**same))
+    return kept
 
 
 def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tuple[str, int]]:
@@ -630,9 +644,8 @@ def _first_patch(
     """
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
-        of_loop = breaks.LOOP.help[0].text
-        if begin == OUTSIDE and of_loop in said["help"]:
-            begin = of_loop  # what a round decides, the next one needs
+        if begin == OUTSIDE:
+            begin = _of_loop(said) or begin  # what a round decides, the next one needs
         for one in said["help"]:
             if one.startswith(begin):
                 return one, ""
@@ -643,8 +656,9 @@ def _first_patch(
         if same and _chooses_a_value(file, decided):
             return said["help"][0], ""
         # what a round of a loop decides, the next one needs
-        of_loop = breaks.LOOP.help[0].text
-        return of_loop if of_loop in said["help"] else said["help"][1], ""
+        return _of_loop(said) or said["help"][1], ""
+    if breaks.LEAVES.help[0].text in said["help"] and not uses.asks_for_none(file, line):
+        return breaks.LEAVES.help[0].text, ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
         return said["help"][0], ""
     if said["row"] in _PUT_OFF and _passes_changing_number(said, file, line, document):
@@ -658,6 +672,12 @@ def _first_patch(
         if patch:
             return advice, patch
     return said["help"][0], ""
+
+
+def _of_loop(said: Dict[str, Any]) -> str:
+    """What helps where the loop around a break is the problem; "" where it is none."""
+    texts = [breaks.LEAVES.help[0].text, breaks.LOOP.help[0].text]
+    return next((one for one in texts if one in said["help"]), "")
 
 
 #: rows of what torch can do at the end of the graph, where no number that changes is given to it

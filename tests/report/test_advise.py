@@ -372,8 +372,11 @@ def test_what_decides_on_how_many_there_are_is_no_question_whether_there_is_any(
     assert change.advice == breaks.BY_KEY[change.row].help[index].text
 
 
-@pytest.mark.parametrize("side", ["break", "continue", "print(x)"])
-def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side):
+@pytest.mark.parametrize(
+    "side, advised",
+    [("break", breaks.LEAVES), ("continue", breaks.LEAVES), ("print(x)", breaks.LOOP)],
+)
+def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side, advised):
     program = tmp_path / "rounds.py"
     program.write_text(
         "def f(x):\n    for _ in range(3):\n        if x.any():\n            %s\n        x = x + 1\n"
@@ -381,7 +384,7 @@ def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side):
     )
     met = dict(BRANCH, location="%s:3" % program, text="graph break in loop\n" + BRANCH["reason"])
     (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
-    assert "loop's body a separate function" in change.advice
+    assert change.advice == advised.help[0].text
 
 
 def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
@@ -1100,3 +1103,27 @@ def test_a_constant_that_is_computed_from_several_floats_is_not_said_to_be_decid
     reason = "(m + self.high) == 2.125  # (fx/passes/_tensorify_python_scalars.py:429 in _impl)"
     said = words.of_reason("0/0: " + reason)
     assert "a constant of the floats `m`, `self.high`" in said["words"] and not said["help"]
+
+
+def test_a_line_that_torch_gives_up_in_a_loop_has_one_change(tmp_path):
+    program = tmp_path / "rounds.py"
+    program.write_text(
+        "def one(x):\n    if x.sum().item() > 3:\n        return x, True\n    return x, False\n\n"
+        "def f(x):\n    for _ in range(3):\n        x, stop = one(x)\n        if stop:\n"
+        "            break\n    return x\n"
+    )
+    met = dict(ITEM, location="%s:2" % program)
+    looped = dict(met, text="graph break in loop\n" + ITEM["reason"])
+    looped["user_stack"] = [
+        'File "%s", line 8, in f' % program,
+        'File "%s", line 2, in one' % program,
+    ]
+    failure = "Unsupported: " + looped["text"]
+    entries = [
+        compiled(program, 6, 1.0, failure=failure, breaks=[looped]),
+        compiled(program, 1, 3.0, breaks=[met]),
+    ]
+    run = run_of(entries, program=str(program))
+    (change,) = advise.changes(run)
+    assert change.advice == breaks.LEAVES.help[0].text
+    assert advise.text(run).count("change: ") == 1

@@ -123,7 +123,7 @@ def test_a_program_that_follows_the_advice_no_longer_has_the_problem(row, help):
 
 
 def test_each_piece_of_advice_stands_alone():
-    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LIBRARY)
+    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.LIBRARY)
     begins = [help.text.split()[0].lower() for row in rows for help in row.help]
     assert not {"or", "and", "also", "otherwise", "else"} & set(begins)
 
@@ -1959,3 +1959,38 @@ def test_what_is_computed_from_a_float_is_not_said_to_be_decided_on(tmp_path):
     assert any("Make norm.count a tensor where it is first set" in one for one in advised)
     assert not any("decides on the number" in one for one in advised)
     assert [one.row for one in found["tensors"].values()] == ["float that is set"]
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_loop_that_a_tensor_ends_is_left_out_of_the_compiled_function():
+    (help,) = breaks.LEAVES.help
+    wanted, nodes = before_of(breaks.LEAVES, help)
+    given = [one["help"] for one in met(nodes, "item that decides")]
+    assert given and all(one[-1] == help.text for one in given)
+    assert breaks.LOOP.help[0].text not in given[0]
+    result, after = run(help.after, "left after")
+    torch.testing.assert_close(result, wanted)
+    assert not [one for node in after for one in node.breaks] and len(after) == 2
+    # a function of the body, which the compiled loop calls, is taken into the loop with its break
+    split = """
+def body(x):
+    x = x * 2
+    if x.sum().item() > 20:
+        return x, True
+    return x, False
+
+@torch.compile(backend="eager")
+def f(x):
+    for _ in range(5):
+        x, stop = body(x)
+        if stop:
+            break
+    return x + 1
+
+result = f(torch.ones(3))
+"""
+    result, after = run(split, "left split")
+    torch.testing.assert_close(result, wanted)
+    assert [one for node in after for one in node.breaks]
+    (failed,) = [node.failure for node in after if node.failure]
+    assert failed["help"][-1] == help.text and breaks.LOOP.help[0].text not in failed["help"]

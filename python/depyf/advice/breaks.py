@@ -2741,10 +2741,10 @@ result = f(torch.ones(3))
 
 BY_KEY = {one.key: one for one in ROWS}
 
-#: what a break in a loop adds to the row of the break itself: torch cannot cut a graph there
 #: what a backend lacks on this machine, which its exception tells somewhere in its text
 MISSING_TOOLS = tuple(one for one in ROWS if one.key in ("no compiler", "no Python.h", "no Triton"))
 
+#: what a break in a loop adds to the row of the break itself: torch cannot cut a graph there
 LOOP = row(
     "loop",
     "It is inside a loop, where torch cannot split a graph.",
@@ -2771,6 +2771,62 @@ result = f(torch.ones(3))
     ],
     ids=("GB7000",),
     reason=r"graph break in (a for/while )?loop",
+)
+
+_LEAVES = """
+@torch.compile(backend="eager")
+def f(x):
+    for _ in range(5):
+        x = x * 2
+        if x.sum().item() > 20:
+            break
+    return x + 1
+
+result = f(torch.ones(3))
+"""
+
+# a function of the loop's body would be taken into the loop again, with its break
+LEAVES = row(
+    "loop that is left",
+    "It is inside a loop, where torch cannot split a graph.",
+    [
+        helps(
+            "Leave the loop out of the compiled function: compile a function that makes one round "
+            "and returns the tensor, call it in the loop, and decide there. A function that the "
+            "compiled loop calls does not help: torch takes its body into the loop.",
+            _LEAVES,
+            """
+@torch.compile(backend="eager")
+def body(x):
+    x = x * 2
+    return x, x.sum()
+
+@torch.compile(backend="eager")
+def rest(x):
+    return x + 1
+
+x = torch.ones(3)
+for _ in range(5):
+    x, total = body(x)
+    if total.item() > 20:
+        break
+result = rest(x)
+""",
+        )
+    ],
+    ids=("GB7000",),
+    reason=r"graph break in (a for/while )?loop",
+)
+
+#: rows of what Python decides by a tensor's value: in a loop, the next round needs the decision
+DECIDE = (
+    "branch",
+    "branch on a number",
+    "branch that leaves out more",
+    "any or all",
+    "tensors that are compared",
+    "member of a tensor",
+    "item that decides",
 )
 
 #: rows of branches whose first advice is for those that ask whether there is anything at all

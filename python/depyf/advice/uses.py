@@ -833,16 +833,47 @@ def only_chooses(file: str, line: int, name: str) -> bool:
     return chooses
 
 
+def ends_round(file: str, line: int) -> bool:
+    """Whether a line decides whether a loop goes on: a side of its branch leaves the loop, goes to
+    its next round, or returns; or it is the condition of a `while`.
+    """
+    ends = (ast.Break, ast.Continue, ast.Return)
+    for node in _nodes(parsed(file)):
+        if isinstance(node, ast.While) and node.test.lineno <= line <= last_line(node.test):
+            return True
+        if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
+            sides = node.body + node.orelse
+            return any(isinstance(one, ends) for side in sides for one in ast.walk(side))
+    return False
+
+
+def _computes_nothing(node: Any) -> bool:
+    """Whether a statement only keeps, or tests, what has a name, as code around a call does."""
+    plain = (ast.Break, ast.Continue, ast.Pass)
+    if isinstance(node, ast.If):
+        asked = [one for one in ast.walk(node.test) if isinstance(one, (ast.Call, ast.BinOp))]
+        return not asked and all(map(_computes_nothing, node.body + node.orelse))
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        return _method(call) == "append" and all(isinstance(one, ast.Name) for one in call.args)
+    if isinstance(node, (ast.Return, ast.Assign)):
+        names = (ast.Name, ast.Tuple, ast.Constant)
+        return node.value is None or isinstance(node.value, names)
+    return isinstance(node, plain)
+
+
 def calls_alone(file: str, line: int) -> bool:
-    """Whether the body of the innermost loop around a line is one call."""
+    """Whether all that the body of the innermost loop around a line computes is one call."""
     tree = parsed(file)
     loops = [one for one in uncut_around(file, line) if one[0] != "try"]
     for node in _nodes(tree) if tree is not None and loops else ():
         if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1][1]:
-            body: Any = node.body[0]
+            body: List[Any] = [one for one in node.body if not _computes_nothing(one)]
             kinds = (ast.Expr, ast.Assign, ast.Return)
             return (
-                len(node.body) == 1 and isinstance(body, kinds) and isinstance(body.value, ast.Call)
+                len(body) == 1
+                and isinstance(body[0], kinds)
+                and isinstance(body[0].value, ast.Call)
             )
     return False
 

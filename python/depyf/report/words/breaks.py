@@ -108,7 +108,9 @@ def of_break(found: Document) -> Said:
     why = told or explanation.split("\n")[0] or reason
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
-    if looped and _is_body_called(filename, line, stack):
+    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line):
+        looped = break_rows.LEAVES.help
+    elif looped and _is_body_called(filename, line, stack):
         looped = ()
     given = advice_of(row, names) + [(one.text, "") for one in looped]
     if row and row.key in break_rows.OF_NONE:
@@ -201,6 +203,13 @@ def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
         if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
             return in_library(file) or uses.calls_alone(file, at)
     return False
+
+
+def _leaves_loop(filename: str, line: int) -> bool:
+    """Whether what a line decides ends a round of a loop, or the function that a loop calls: the
+    loop needs the decision, wherever the code between stands.
+    """
+    return uses.ends_round(filename, uses.decided_at(filename, line) or line)
 
 
 #: graph breaks in the words of torch up to 2.6 -> their name and explanation in later ones
