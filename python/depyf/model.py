@@ -339,6 +339,8 @@ class Entry:
     failure_operation: str = ""  # of a graph, at which the exception was raised
     failure_stack: List[str] = field(default_factory=list)  # the lines that it is from
     invalidated: bool = False
+    dropped: bool = False  # torch no longer has it, as after torch._dynamo.reset()
+    resets: int = 0  # calls of torch._dynamo.reset() that were noticed in the process before it
     finished: bool = False
     hooked: bool = False
     _home: str = ""  # name of the module in whose globals torch installed the graph
@@ -445,6 +447,8 @@ class Entry:
             "replaced": self.replaced,
             "replaced_by": self.replaced_by,
             "invalidated": self.invalidated,
+            "dropped": self.dropped,
+            "resets": self.resets,
             "failure": self.failure,
             "failure_operation": self.failure_operation,
             "failure_stack": self.failure_stack,

@@ -145,6 +145,8 @@ _ENTRY = {
     "replaced": False,
     "replaced_by": "",
     "invalidated": False,
+    "dropped": False,
+    "resets": 0,
     "failure": "",
     "failure_operation": "",
     "failure_stack": [""],

@@ -186,6 +186,8 @@ class Node:
         self.of = 1
         # what tells it from another rest of the same title; "" where none is
         self.apart = ""
+        # before or after which torch._dynamo.reset() it is; "" in a run without one
+        self.reset = ""
         self.elsewhere = ""  # the place, where another function has the same title
         self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
@@ -956,6 +958,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                             node.children.append(child)
                             child.callers.append(node)
         of_run = [node for node in found if node.run is run]
+        _tell_resets(of_run)
         _keep_one_sided(of_run)
         _tell_apart(of_run)
         _note_begins(of_run)
@@ -989,6 +992,22 @@ def _ordinal(number: int) -> str:
     return "%d%s" % (number, ending)
 
 
+def _tell_resets(nodes: Sequence[Node]) -> None:
+    """Says of the compiles of a run in which torch._dynamo.reset() was called before or after which
+    call they are.
+    """
+    first = min((_whole(node.entry.get("resets")) for node in nodes), default=0)
+    counts = [_whole(node.entry.get("resets")) - first for node in nodes]
+    for node, count in zip(nodes, counts):
+        if not max(counts):
+            continue
+        at = count or 1
+        node.reset = "%s %storch._dynamo.reset()" % (
+            "after" if count else "before",
+            "the %s " % _ordinal(at) if max(counts) > 1 else "",
+        )
+
+
 def _tell_apart(nodes: Sequence[Node]) -> None:
     """Says which of the rests of a function it is that share a title, as one line has several
     breaks, and where functions of one title are.
@@ -998,7 +1017,8 @@ def _tell_apart(nodes: Sequence[Node]) -> None:
     for node in nodes:
         if node.is_resume:
             number = str(node.entry.get("compile_id") or "").rpartition("/")[0]
-            rests.setdefault((node.place, node.called), {}).setdefault(number, []).append(node)
+            of_title = rests.setdefault((node.place, node.called, node.reset), {})
+            of_title.setdefault(number, []).append(node)
         else:
             alike = places.setdefault((node.title, node.through), {})
             alike.setdefault(node.place, []).append(node)
@@ -1015,6 +1035,12 @@ def _tell_apart(nodes: Sequence[Node]) -> None:
         for number, alike_rests in of_line.items() if len(order) < len(of_line) else ():
             for node in alike_rests if number else ():
                 node.apart = " (torch's function %s)" % number
+    titles: Dict[Tuple[Any, ...], Set[str]] = {}
+    for node in nodes:
+        titles.setdefault((node.place, node.called), set()).add(node.reset)
+    for node in [one for one in nodes if one.is_resume and one.reset]:
+        if len(titles.get((node.place, node.called), ())) > 1:
+            node.apart += " (%s)" % node.reset
     for (title, _), found in places.items():
         for place, alike_functions in found.items() if len(found) > 1 else ():
             for node in alike_functions if place[1] and not is_backward_pass(title) else ():

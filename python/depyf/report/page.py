@@ -244,6 +244,7 @@ def render(runs: List[Document], folder: str, nodes: Optional[List[Node]] = None
         avoidable_overlap=overview.overlap(avoidable).lstrip(", ").capitalize(),
         profiles=profiles,
         flows=flow.draw(nodes),
+        again=next((one for one in nodes if "~" in one.key and one.reset), None),
         kernels=any(node.kernels for node in nodes),
         tiles=_tiles(nodes),
         total=total,

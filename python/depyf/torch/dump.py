@@ -135,6 +135,9 @@ _BACKWARD_PASSES = """\
 Compile !0/2/0 is compile 0 of function 2 in backward pass 0. Compiled autograd traces a whole
 backward pass into one function, with the hooks of the program in it, and torch compiles that. !0
 alone is the tracing."""
+_RESET = """\
+The program called torch._dynamo.reset(): torch dropped all compiles before it, and numbered later
+ones from 0 again."""
 #: files that are rewritten many times; their content is counted when it is captured
 _OFTEN = re.compile(r"^(depyf(\.\d+)?\.json|(depyf-)?README(\.\d+)?\.md|full_code_for_.+)$")
 _ANONYMOUS_CLASS = re.compile(r"^(\s*)class <(\w+)>\(", re.MULTILINE)
@@ -880,6 +883,8 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
     ]
     if any(entry.compile_id.startswith("!") for entry in run.entries()):
         lines += [_BACKWARD_PASSES, ""]
+    if any(node.reset for node in nodes.values()):
+        lines += [_RESET, ""]
     lines += _names_of_torch(run)
     for function in run.functions:
         node = nodes.get(id(function.entries[0])) if function.entries else None
@@ -994,7 +999,8 @@ def _overview_entry(
     name = entry.name or entry.qualname or "no code"
     if node is not None and not entry.name and entry.qualname:
         name = node.called + node.beside
-    lines = ["### %s, compile %s" % (_code(name), entry.compile_id), ""]
+    reset = ", " + node.reset if node is not None and node.reset else ""
+    lines = ["### %s, compile %s%s" % (_code(name), entry.compile_id, reset), ""]
     if not entry.name and node is not None and node.place[1] and not is_backward_pass(name):
         lines += ["%s:%d" % node.place, ""]
     if entry.path:
@@ -1005,6 +1011,8 @@ def _overview_entry(
     if entry.detail and not entry.failure:
         proof = "proof: " if entry.path else ""  # else it says why there is no code
         lines.append("- %s%s" % (proof, " ".join(entry.detail.split())))
+    if entry.dropped:
+        lines.append("- torch has dropped this entry: its code no longer runs")
     if entry.invalidated:
         lines.append("- torch has invalidated this entry")
     if entry.failure:

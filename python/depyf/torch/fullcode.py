@@ -728,7 +728,11 @@ def _guard_name(entry: Entry, key: str) -> str:
 
 
 def _dispatcher(
-    function: Function, signature: _Signature, entries: List[Entry], original_name: str
+    function: Function,
+    signature: _Signature,
+    entries: List[Entry],
+    original_name: str,
+    resets: Dict[int, str],
 ) -> List[str]:
     """The rows of a function that tries the compiled entries in order, and then runs the original.
 
@@ -736,6 +740,7 @@ def _dispatcher(
         signature: its own.
         entries: in the order in which torch tries them.
         original_name: the name of the original function in the file.
+        resets: of entries, by their ids, before or after which torch._dynamo.reset() they are.
     """
     key = _key(function)
     text_of_guards = "\n".join(
@@ -744,7 +749,7 @@ def _dispatcher(
     frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
     width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
     rows = _call_on_rows("def " + _shown_name(function), signature.header, ":", width)
-    rows += _docstring_rows(_purpose(function, len(entries)))
+    rows += _docstring_rows(_purpose(function, entries))
     kept = signature.frame_locals(text_of_guards)
     rows += _call_on_rows("    %s = " % frame_name, kept, "", width, "{}")
     gone = function.given_up
@@ -755,6 +760,11 @@ def _dispatcher(
         if gone and gone["why"] != "recompile limit":
             said = "%s: compile %s, which torch no longer tries"
             said %= entry.name, _comment(entry.compile_id)
+            rows += ["    # " + line for line in legend.rows(said, width - 6)]
+            continue
+        if entry.dropped:
+            said = "compile %s%s: torch has dropped this entry and does not try it: %s"
+            said %= _comment(entry.compile_id), resets.get(id(entry), ""), entry.name
             rows += ["    # " + line for line in legend.rows(said, width - 6)]
             continue
         if entry.invalidated:
@@ -796,6 +806,7 @@ def _section(
     called_as: List[str],
     told_of: Dict[int, List[str]],
     apart: str,
+    resets: Dict[int, str],
 ) -> str:
     signature = _Signature(function)
     key = _key(function)
@@ -811,7 +822,7 @@ def _section(
         # guards ask for nothing that a factory holds
         (guards if signature.free else parts).append(guard)
         parts.append(why + _transformed(entry, signature, token, names))
-    dispatcher = _dispatcher(function, signature, entries, original_name)
+    dispatcher = _dispatcher(function, signature, entries, original_name, resets)
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
@@ -832,14 +843,17 @@ def _first_rows(function: Function) -> List[str]:
     return [said + " " + where] if len(said) + len(where) < _WIDTH else [said, where]
 
 
-def _purpose(function: Function, count: int) -> str:
+def _purpose(function: Function, entries: List[Entry]) -> str:
+    count = sum(1 for one in entries if not one.dropped)
+    if entries and not count:
+        return "Like torch: has no compiled entry any more, and runs the original."
     given_up = function.given_up and function.given_up["why"] != "recompile limit"
     if given_up or not count:
         return "Like torch: runs the original function."
-    entries = (
+    tried = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
     )
-    return "Like torch: tries %s, and runs the original if the guards of none hold." % entries
+    return "Like torch: tries %s, and runs the original if the guards of none hold." % tried
 
 
 class Renderer:
@@ -861,6 +875,7 @@ class Renderer:
             nodes = nodes_by_entry(run)
         self._nodes = nodes
         self._told: Dict[int, List[str]] = {}
+        self._resets = {one: ", " + node.reset for one, node in nodes.items() if node.reset}
         for entry in run.entries():
             node = nodes.get(id(entry))
             told = ["compiled again because: " + one for one in reasons_in_words(entry, node)]
@@ -982,6 +997,7 @@ class Renderer:
                 self._names.get(one.global_name or "", []),
                 self._told,
                 self._apart(one),
+                self._resets,
             )
             for one in functions + list(plain.values())
         ]

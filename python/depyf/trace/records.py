@@ -68,6 +68,38 @@ class _Record:
         self.attempt = attempt
 
 
+class Resets:
+    """Counts the calls of torch._dynamo.reset(), after which torch numbers compiles from 0 again.
+
+    Torch tells nobody of them: a function that is compiled for the first time, with a number that
+    is not above those before, comes after one.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._latest = -1  # number of the last function that was compiled for the first time
+        self._begun = LiveObject()
+
+    def begins(self, context: Any, compile_id: str, again: bool = False) -> int:
+        """Notes that a compile begins, and returns the count. Sessions may share this object, and
+        tell of one compile in turn.
+
+        Args:
+            again: an earlier compile has the same number.
+        """
+        number = _FIRST_COMPILE.match(compile_id)
+        if number is None or (context is not None and self._begun.get() is context):
+            return self.count
+        if again or int(number.group(1)) <= self._latest:
+            self.count += 1
+        self._latest, self._begun = int(number.group(1)), LiveObject(context)
+        return self.count
+
+
+#: the first compile of a function
+_FIRST_COMPILE = re.compile(r"(?:!\d+/)?(\d+)/0$")
+
+
 class Records:
     """Reads records and texts into the entries of its `run`, in the order in which they come.
 
@@ -82,6 +114,7 @@ class Records:
         self._lock = threading.RLock()
         self._by_context: Dict[int, Tuple[LiveObject, Entry]] = {}
         self._by_id: Dict[str, Entry] = {}
+        self._resets = Resets()
         self._early: List[Any] = []  # a compile id and the marks that came before its first record
 
     # -- what those that derive from it know better
@@ -139,7 +172,9 @@ class Records:
         # ids start again after torch._dynamo.reset(); a context that was not seen before is then
         # another compile
         if entry is None or (context is not None and entry.finished):
-            entry = Entry(compile_id=compile_id)
+            if entry is not None and entry.resets == self._resets.count:
+                self._resets.begins(context, compile_id, again=True)
+            entry = Entry(compile_id=compile_id, resets=self._resets.count)
             self._by_id[compile_id] = entry
             self.run.unattributed.append(entry)
         self.changed[id(entry)] = entry
@@ -191,6 +226,8 @@ class Records:
             if not self._takes(context, compile_id):
                 return
             entry = self.entry_of(context, compile_id)
+            if kind == "dynamo_start" and not attempt:
+                entry.resets = self._resets.begins(context, compile_id)
             if attempt > entry.attempt and not entry.hooked:
                 # Dynamo starts the frame again; what the abandoned attempt made is not what runs
                 entry.attempt = attempt

@@ -56,8 +56,12 @@ from depyf.trace.names import (
     safe_name,
     short_graph_name,
 )
-from depyf.trace.records import Records
+from depyf.trace.records import Records, Resets
 from depyf.trace.vocabulary import GRAPH_STAGES
+
+
+#: of this process: blocks tell of one run of numbers
+_RESETS = Resets()
 
 
 def _is_text(name: str) -> bool:
@@ -93,6 +97,7 @@ class Session(Records):
 
     def __init__(self, writer: Any = None, log_bytecode: bool = False, caches: bool = True) -> None:
         super().__init__()
+        self._resets = _RESETS
         self.writer = writer
         self.log_bytecode = log_bytecode
         self.caches = caches
@@ -806,11 +811,14 @@ class Session(Records):
             modules = ModuleFiles()
             for function in self.run.functions:
                 code = function.code
-                found = (compat.cache_entries(code) if code is not None else None) or []
+                kept = compat.cache_entries(code) if code is not None else None
+                found = kept or []
                 order: Dict[int, int] = {}
+                all_known = kept is not None
                 for position, cache_entry in enumerate(found):
                     entry = _matching(function, cache_entry)
                     if entry is None:
+                        all_known = False
                         continue
                     order[id(entry)] = position
                     self._notice_other_code(entry, getattr(cache_entry, "code", None))
@@ -826,6 +834,9 @@ class Session(Records):
                             str(error) or type(error).__name__,
                         )
                 for entry in function.entries:
+                    # without its code, only that another compile has its number tells
+                    entry.dropped = all_known and id(entry) not in order and not entry.failure
+                    entry.dropped |= code is None and entry.resets < _RESETS.count
                     if not entry.guards and entry.guard_tree:
                         entry.guards = guards_of_tree_text(entry.guard_tree, guards.known_state())
                     elif not entry.guards:
