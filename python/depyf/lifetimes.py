@@ -24,6 +24,7 @@ _LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
 _STARRED = _OP["CALL_FUNCTION_EX"]
 _CALLS = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX"))
 _ALL_CALLS = _CALLS | {"CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
+_MAKERS = _ALL_CALLS | {"LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP"}
 _HAS_LOCAL = frozenset(dis.haslocal)
 _LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
 _JUMPS = frozenset(
@@ -432,7 +433,7 @@ class _Consumption:
 
 def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
     """`code` with one value held until the operation at `offset` has run: a local that is cleared
-    before it, or the result of a call that nothing reads. Nearest first.
+    before it, or the result of a call, an attribute or an item that nothing reads. Nearest first.
 
     Torch's stack may hold such a value while other code runs, such as a context manager that is
     made before a graph break and entered after it, or the closure of a resume function. The proof
@@ -454,7 +455,7 @@ def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
         if one.op == _DELETE:
             if one.argument not in touched:
                 yield _moved_behind(code, i, end)
-        elif one.name == "POP_TOP" and _maker(listing, i).name in _ALL_CALLS:
+        elif one.name == "POP_TOP" and _maker(listing, i).name in _MAKERS:
             yield _moved_behind(code, i, end)
         if one.op in _HAS_LOCAL:
             touched.add(one.argument)

@@ -21,7 +21,7 @@ constexpr std::size_t kResultsPerInstr = 16, kResultsFree = 4096,
                       kSlotBudget = std::size_t{1} << 25;
 constexpr unsigned kOptimisticRounds = 3;
 constexpr std::size_t kHighest = 0x3FFF;  // Value::height
-constexpr std::size_t kHeldBudget = std::size_t{1} << 23;
+constexpr std::size_t kHeldBudget = std::size_t{1} << 25;
 
 /// What is nothing but an operation, with as many operands as it pops and no result or one: nearly
 /// all there is.

@@ -36,9 +36,9 @@ namespace depyf::simplifying {
 
 namespace {
 
-constexpr std::size_t kLongest =
-    4096;  // items of one known sequence: Dynamo hands every live local to a resume function in one
-constexpr std::size_t kRounds = 12;  // fresh starts before giving up
+constexpr std::size_t kLongest = 16384;  // items of one known sequence: Dynamo hands every live
+                                         // local to a resume function in one
+constexpr std::size_t kRounds = 12;      // fresh starts before giving up
 constexpr std::size_t kBudget =
     1u << 22;  // records copied in all, against quadratic behaviour on hostile code
 constexpr std::uint32_t kNoObject = UINT32_MAX;

@@ -261,13 +261,45 @@ void Lockstep::mark_held(TokenId id, std::uint32_t by, std::vector<TokenId>& see
   token.mark_class |= by;
 }
 
-/// A tuple, whose own end nobody notices, of what the other side holds, too?
-bool Lockstep::ends_unnoticed(Which side, ValueId id) {
-  const Value& value = (*sides_[side].lifted)[id];
-  if (value.kind != ValueKind::Operation || value.op != Op::BUILD_TUPLE) return false;
+/// A cell that both frames hold from start to end?
+bool Lockstep::is_own_cell(Which side, const Value& value) {
+  if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CLOSURE) return false;
+  const std::uint32_t name = local_name(side, value);
+  const auto has = [&](Which one) {
+    const CodeId code = sides_[one].lifted->code;
+    const std::span<const Slot> slots = canon_.module(one)[code].slots;
+    spend(slots.size());
+    for (std::uint32_t i = 0; i < slots.size(); ++i)
+      if ((slots[i].kind & kFree) != 0 && canon_.content(one, code, i) == name) return true;
+    return false;
+  };
+  // From 3.12 on, an inlined comprehension puts another cell in the slot for a while.
+  const auto replaces = [&](Which one) {
+    spend(sides_[one].lifted->values.size());
+    return std::ranges::any_of(sides_[one].lifted->values, [&](const Value& other) {
+      return other.kind == ValueKind::Operation && other.op == Op::LOAD_FAST_AND_CLEAR &&
+             local_name(one, other) == name;
+    });
+  };
+  return has(kA) && has(kB) && !replaces(kA) && !replaces(kB);
+}
+
+/// A tuple, whose own end nobody notices, of what the other side holds, too? `id` is on the stack,
+/// or an item of a list there.
+bool Lockstep::ends_unnoticed(Which side, TokenId id) {
+  const std::vector<Value>& values = (*sides_[side].lifted).values;
+  spend(values.size());
+  const auto made = std::ranges::find_if(values, [&](const Value& value) {
+    const ValueId each(static_cast<std::uint32_t>(&value - values.data()));
+    return value.kind == ValueKind::Operation && value.op == Op::BUILD_TUPLE &&
+           tokens_.find(get(side, each)) == id;
+  });
+  if (made == values.end()) return false;
+  const Value& value = *made;
   const std::uint32_t other = kBySide[side == kA ? kB : kA];
   return std::ranges::all_of(value.operands, [&](ValueId item) {
     const Token& token = tokens_[tokens_.find(get(side, item))];
+    if (is_own_cell(side, (*sides_[side].lifted)[item])) return true;
     if (token.kind == TokenKind::Leaf)
       return token.mark == mark_ && (token.mark_class & (other | kByBoth)) != 0;
     return token.kind == TokenKind::Constant || token.kind == TokenKind::Nullary;
@@ -316,11 +348,7 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
     const std::uint32_t by = tokens_[id].mark_class;
     if (by == kBySide[kA] && goes_away) continue;
     for (Which side : {kA, kB}) {
-      if (by != kBySide[side] || std::ranges::any_of(lists[side], [&](ValueId held) {
-            return held.valid() && tokens_.find(get(side, held)) == id &&
-                   ends_unnoticed(side, held);
-          }))
-        continue;
+      if (by != kBySide[side] || ends_unnoticed(side, id)) continue;
       part(here(kA) + " while the stack of the " +
            (side == kA ? "first holds a value that the second"
                        : "second holds a value that the first") +

@@ -203,7 +203,8 @@ class Lockstep {
   }
 
   void mark_held(TokenId id, std::uint32_t by, std::vector<TokenId>& seen);
-  bool ends_unnoticed(Which side, ValueId id);
+  bool ends_unnoticed(Which side, TokenId id);
+  bool is_own_cell(Which side, const Value& value);
 
   /// Do the stacks of both hold the same values here? A value ends when nobody holds it any more,
   /// so where they do at every operation that may run code of the program, every value ends between

@@ -744,3 +744,34 @@ def test_no_value_is_held_over_a_branch():
 
     calls = [one.offset for one in dis.get_instructions(f) if one.opname.startswith("CALL")]
     assert list(held_longer(f.__code__, calls[-1])) == []
+
+
+def one_attribute(o, graph):
+    return graph(o.a)[0]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="calls are the same there")
+def test_a_call_of_thousands_of_parameters_is_proven():
+    """A graph of a model of a thousand layers takes each parameter."""
+    from depyf.assembler import Assembly, Instruction
+    from depyf.recompile import PROVEN, recompile
+
+    count = 5000
+    assembly = Assembly(one_attribute.__code__)
+    names = [one.name for one in assembly.instructions]
+    at = names.index("LOAD_ATTR")
+    attribute = assembly.instructions[at]
+    more = []
+    for _ in range(count - 1):
+        for one in assembly.instructions[at - 1 : at + 1]:
+            more.append(Instruction(one.op, one.argument))
+            more[-1].caches = one.caches
+    if names[at - 1] not in ("LOAD_FAST", "LOAD_FAST_BORROW"):
+        pytest.skip("the compiler loads two locals at once")
+    for one in assembly.instructions:
+        if one.name in ("PRECALL", "CALL"):
+            one.argument = count
+    assembly.rewrite(lambda one: [one] + more if one is attribute else [one])
+    code = assembly.assemble(co_stacksize=count + 4)
+    made = recompile(code, dynamo=True)
+    assert made.verdict in PROVEN, made.detail

@@ -340,6 +340,42 @@ def an_ordered_dict_is_filled_beside_a_closure(compiled):
     return compiled(f)(x_())
 
 
+@program(4)
+def a_method_breaks_below_two_closures(compiled):
+    # torch's stack holds tuples of cells: of the frame's own, and of a function that is dropped
+    class Case:
+        tolerance = 0.5
+
+        def compare(self, a, b, *, high=3, allowed=(int, float)):
+            torch._dynamo.graph_break()
+            found = []
+
+            def note(value):
+                nonlocal high
+                high = high + 1
+                found.append(isinstance(value, allowed))
+
+            note(a)
+            return self.differ(a, b, high, self.tolerance)
+
+        def differ(self, *values):
+            torch._dynamo.graph_break()
+            return len(values)
+
+        def run(self):
+            def outer():
+                def inner(a, b, kind):
+                    stop(a)
+                    self.compare(torch.result_type(a, b), kind)
+
+                inner(torch.tensor(1), 1.0, torch.get_default_dtype())
+
+            return compiled(outer)()
+
+    with nested_breaks():
+        return Case().run()
+
+
 @program(8)
 def context_managers_wait_at_a_break(compiled):
     def entered(x, manager, y, _):
