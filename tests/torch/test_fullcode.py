@@ -463,6 +463,25 @@ def test_a_function_of_any_name_has_its_full_code(tmp_path, name):
     assert path.read_text(encoding="utf-8").count("\ndef ") > 1 and made.co_names
 
 
+@pytest.mark.parametrize("names", [("if", "None"), ("1x", "x y"), ("xy", "x y"), ("if", "if_")])
+def test_parameters_of_any_name_have_their_full_code(tmp_path, names):
+    code = of_two_parameters.__code__
+    code = code.replace(co_varnames=names + code.co_varnames[2:])
+    torch._dynamo.reset()
+    x = torch.ones(2)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(types.FunctionType(code, globals()), backend="eager")(2, x)
+    assert not run.problems
+    (path,) = (tmp_path / "dump").glob("full_code_for_*.py")
+    assert torch.equal(load(path).of_two_parameters(2, x), x + 4)
+
+
+def of_two_parameters(a, x):
+    y = x + a
+    torch._dynamo.graph_break()
+    return y + a
+
+
 def dispatched_anywhere(x):
     y = x + 1
     torch._dynamo.graph_break()

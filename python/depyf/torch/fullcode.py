@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Seq
 from depyf import legend
 from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
-from depyf.function_source import identifier
+from depyf.function_source import identifier, is_writable
 from depyf.interrupts import pass_on
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run
 from depyf.report import words
@@ -250,12 +250,18 @@ def _defaults(function: Function) -> Dict[str, str]:
     return found
 
 
+def _names_in(signature: Dict[str, Any]) -> Iterable[str]:
+    for found in signature.values():
+        yield from [found] if isinstance(found, str) else found or ()
+
+
 class _Signature:
     """Parameters of a code object, as text for a header and for a call that passes them on."""
 
     def __init__(self, function: Function) -> None:
         signature = function._signature or {}
         self._renamed: Dict[str, str] = {}
+        self._real = set(_names_in(signature))
         positional_only = [self._name(name) for name in signature.get("positional_only", ())]
         positional = [self._name(name) for name in signature.get("positional", ())]
         keyword_only = [self._name(name) for name in signature.get("keyword_only", ())]
@@ -283,7 +289,13 @@ class _Signature:
         self.parameters += [self._name(name) for name in (varargs, varkeywords) if name]
 
     def _name(self, name: str) -> str:
-        shown = name if name.isidentifier() else "implicit" + re.sub(r"\W", "", name)
+        shown = name
+        if not name.isidentifier():
+            shown = "implicit" + re.sub(r"\W", "", name)
+        elif not is_writable(name):
+            shown = identifier(name + "_")
+        while self._renamed.get(shown, name) != name or (shown != name and shown in self._real):
+            shown += "_"
         self._renamed[shown] = name
         return shown
 
