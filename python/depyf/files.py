@@ -5,7 +5,9 @@ import io
 import json
 import os
 import stat
-from typing import Any, BinaryIO, Callable, Iterator
+from typing import Any, BinaryIO, Iterator
+
+from depyf import _core
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
@@ -20,14 +22,8 @@ for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT", "O_NONBLOCK"
 MANIFEST_LIMIT, FILE_LIMIT = 1 << 30, 1 << 26
 
 
-def _opener(how: int) -> Callable[[Any, int], int]:
-    """Opens a file as `how` says; `io.open` then lets no descriptor stay where it fails, and
-    `os.fdopen` would look up what a program may have put in its place."""
-    return lambda path, _: os.open(path, how, 0o666)
-
-
 def _open_ordinary(path: Any) -> BinaryIO:
-    stream = io.open(path, "rb", opener=_opener(_HOW_TO_READ))
+    stream = io.open(path, "rb", opener=_core.opener(_HOW_TO_READ))
     if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         stream.close()
         raise OSError(errno.EINVAL, "it is not a regular file", path)
@@ -94,7 +90,7 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     half of a file stays.
     """
     temporary = _beside(path)
-    opener = _opener(_HOW)
+    opener = _core.opener(_HOW)
     try:
         with io.open(
             temporary, "w", encoding="utf-8", errors=errors, newline="\n", opener=opener
@@ -116,7 +112,7 @@ def overwrite_text(path: Any, text: str) -> None:
     Raises OSError where it cannot be written, or the file is shorter.
     """
     data = text.encode("utf-8", "backslashreplace")
-    with io.open(path, "wb", opener=_opener(_HOW & ~(os.O_EXCL | os.O_CREAT))) as stream:
+    with io.open(path, "wb", opener=_core.opener(_HOW & ~(os.O_EXCL | os.O_CREAT))) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size < len(data):
             raise OSError(errno.ENOSPC, "it is smaller than the text", path)
@@ -128,5 +124,5 @@ def append_text(path: Any, text: str) -> None:
 
     Raises OSError where it cannot be written; a part of the text may then stand there.
     """
-    with io.open(path, "wb", opener=_opener(_HOW_TO_APPEND)) as stream:
+    with io.open(path, "wb", opener=_core.opener(_HOW_TO_APPEND)) as stream:
         stream.write(text.encode("utf-8", "backslashreplace"))

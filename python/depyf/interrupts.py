@@ -16,30 +16,79 @@ from typing import Any, List, Optional
 
 #: the members of a class; a program may replace `vars`
 _members_of = type.__dict__["__dict__"].__get__
+_classes_of = type.__dict__["__mro__"].__get__
+_CALL_OF_PARTIAL: Any = functools.partial.__dict__["__call__"]
+_function_of_partial: Any = functools.partial.__dict__["func"].__get__
+_Cached = type(functools.lru_cache(maxsize=None)(_thread.get_ident))
+#: what runs C code alone
+_WITHOUT_CODE = (
+    type(None),
+    type(object.__call__),
+    type(object.__init__),
+    type(str.join),
+    types.BuiltinFunctionType,
+)
+#: parts of one handler, such as partials of partials, that are looked at
+_MOST_PARTS = 20
+
+
+#: exceptions that may be chained before one that a handler raised
+_LONGEST_CHAIN = 20
 
 
 def pass_on() -> None:
     """Raises the exception that is being handled again if a signal handler raised it.
 
-    To be called in an `except` of depyf's own. An exception that the program handles meanwhile is
-    another one: what depyf catches has passed a frame of depyf's.
+    To be called in an `except` of depyf's own. It may be another exception because of that one: a
+    generator makes a RuntimeError of StopIteration. An exception that the program handles
+    meanwhile is another one: what depyf catches has passed a frame of depyf's, or of a function
+    that depyf called.
     """
     error = sys.exc_info()[1]
     try:
-        is_from_handler = isinstance(error, Exception) and _is_from_handler(error)
+        found = _of_handler(error) if isinstance(error, Exception) else None
+        context = found.__context__ if found is not None else None
     except Exception:  # a builtin that the program replaced, for one
         return
-    if is_from_handler and error is not None:
-        raise error
+    if found is None:
+        return
+    try:
+        raise found
+    finally:
+        found.__context__ = context  # what depyf caught is not a part of it
 
 
-def _is_from_handler(error: BaseException) -> bool:
+def _of_handler(error: BaseException) -> Optional[BaseException]:
+    """The exception among this one and those that led to it that a signal handler raised."""
     trace = error.__traceback__
     if trace is None or not _is_own(trace.tb_frame):
-        return False
+        return None
     if _thread.get_ident() != threading.main_thread().ident:  # handlers run in the main one alone
-        return False
+        return None
     handlers = _codes_of_handlers()
+    one: Optional[BaseException] = error
+    for _ in range(_LONGEST_CHAIN if handlers else 0):
+        if one is None or _is_of_program(one):
+            return None
+        if _passed(one, handlers):
+            return one
+        one = one.__cause__ or one.__context__
+    return None
+
+
+def _is_of_program(error: BaseException) -> bool:
+    """Whether it was caught outside of depyf's work: by a frame that still runs, not depyf's."""
+    caught = error.__traceback__.tb_frame if error.__traceback__ is not None else None
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame is caught:
+            return not _is_own(frame)
+        frame = frame.f_back
+    return False
+
+
+def _passed(error: BaseException, handlers: List[types.CodeType]) -> bool:
+    trace = error.__traceback__
     while trace is not None:
         if any(trace.tb_frame.f_code is code for code in handlers):
             return True
@@ -53,30 +102,40 @@ def _is_own(frame: types.FrameType) -> bool:
 
 
 def _codes_of_handlers() -> List[types.CodeType]:
-    """The code of each Python function that is a signal handler now."""
-    codes = []
+    """The code of each Python function that a signal calls now."""
+    codes: List[types.CodeType] = []
     for number in range(1, _signal.NSIG):
         try:
             handler = _signal.getsignal(number)
         except ValueError:
             continue
-        code = _code_of(handler)
-        if code is not None:
-            codes.append(code)
+        codes += _codes_of(handler)
     return codes
 
 
-def _code_of(handler: Any) -> Optional[types.CodeType]:
+def _codes_of(handler: Any) -> List[types.CodeType]:
     # no attribute is read that a class of the program may compute
-    for _ in range(10):
-        if type(handler) is functools.partial:
-            handler = handler.func
-        elif type(handler) is types.MethodType:
-            handler = handler.__func__
-        elif type(handler) is types.FunctionType:
-            return handler.__code__
-        else:
-            members = [_members_of(one) for one in type(handler).__mro__]
-            calls = [found["__call__"] for found in members if "__call__" in found]
-            handler = calls[0] if calls else None
+    codes = []
+    pending = [handler]
+    for one in pending:
+        kind = type(one)
+        if kind is types.FunctionType:
+            codes.append(one.__code__)
+        elif kind in (types.MethodType, staticmethod, classmethod):
+            pending.append(one.__func__)
+        elif kind is _Cached:
+            pending.append(getattr(one, "__wrapped__", None))
+        elif kind not in _WITHOUT_CODE and len(pending) < _MOST_PARTS:
+            call = _member(kind, "__call__")
+            pending.append(_function_of_partial(one) if call is _CALL_OF_PARTIAL else call)
+            if type in _classes_of(kind):  # a class, whose call makes an object
+                pending += _member(one, "__new__"), _member(one, "__init__")
+    return codes
+
+
+def _member(owner: Any, name: str) -> Any:
+    for one in _classes_of(owner):
+        members = _members_of(one)
+        if name in members:
+            return members[name]
     return None

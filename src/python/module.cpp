@@ -22,6 +22,7 @@ namespace {
 
 PyObject* decompilation_error = nullptr;
 PyObject* code_type = nullptr;
+PyObject* open_descriptor = nullptr;  // os.open
 
 /// Runs `body`, which returns an owned PyObject*, and turns what it throws into a Python exception.
 template <class Body>
@@ -527,6 +528,23 @@ PyObject* is_quiet_function(PyObject*, PyObject* input) {
   });
 }
 
+const char opener_doc[] =
+    "opener(how)\n--\n\n"
+    "An opener for io.open that opens each file as the flags `how` say.\n\n"
+    "No Python code runs between the system's answer and the file object that owns the\n"
+    "descriptor, so no signal handler can raise there and let the descriptor stay open.";
+
+PyObject* open_as_told(PyObject* how, PyObject* arguments) {
+  PyObject* path = PyTuple_GetItem(arguments, 0);
+  return path ? PyObject_CallFunction(open_descriptor, "OOi", path, how, 0666) : nullptr;
+}
+
+PyMethodDef open_as_told_method = {"open", open_as_told, METH_VARARGS, nullptr};
+
+PyObject* opener_function(PyObject*, PyObject* how) {
+  return PyCFunction_NewEx(&open_as_told_method, how, nullptr);
+}
+
 PyMethodDef methods[] = {
     {"disassemble", disassemble_function, METH_O, disassemble_doc},
     {"listing", listing_function, METH_O, listing_doc},
@@ -537,6 +555,7 @@ PyMethodDef methods[] = {
     {"compare", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(compare_function)),
      METH_VARARGS | METH_KEYWORDS, compare_doc},
     {"is_quiet", is_quiet_function, METH_O, is_quiet_doc},
+    {"opener", opener_function, METH_O, opener_doc},
     {"kept_temporaries", kept_temporaries_function, METH_O, kept_temporaries_doc},
     {nullptr, nullptr, 0, nullptr},
 };
@@ -576,7 +595,14 @@ PyObject* create_module() {
       Py_DECREF(types);
     }
   }
-  if (!code_type || !add_object(module, "DecompilationError", decompilation_error) ||
+  if (!open_descriptor) {
+    if (PyObject* os = PyImport_ImportModule("os")) {
+      open_descriptor = PyObject_GetAttrString(os, "open");
+      Py_DECREF(os);
+    }
+  }
+  if (!code_type || !open_descriptor ||
+      !add_object(module, "DecompilationError", decompilation_error) ||
       PyModule_AddStringConstant(module, "__version__", DEPYF_VERSION) < 0) {
     Py_DECREF(module);
     return nullptr;

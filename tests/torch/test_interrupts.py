@@ -3,13 +3,18 @@ depyf works at that moment."""
 
 import ast
 import functools
+import linecache
+import os
 import pathlib
 import signal
 import sys
+import time
 
 import depyf
 import pytest
 import torch
+from depyf import files
+from depyf.torch import codes
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="CPython 3.8 on")
 
@@ -39,6 +44,44 @@ class Handlers:
     __call__ = method
 
 
+class Made:
+    def __init__(self, number, frame):
+        raises(number, frame)
+
+
+class MadeByNew:
+    def __new__(cls, number, frame):
+        raises(number, frame)
+
+
+class Kind(type):
+    def __call__(cls, number, frame):
+        raises(number, frame)
+
+
+class OfKind(metaclass=Kind):
+    pass
+
+
+class Static:
+    @staticmethod
+    def __call__(number, frame):
+        raises(number, frame)
+
+
+class Partial(functools.partial):
+    pass
+
+
+@functools.lru_cache(maxsize=None)
+def cached(number, frame):
+    raises(number, frame)
+
+
+def stops(number, frame):
+    raise StopIteration("now")
+
+
 def with_more(more, number, frame):
     raises(number, frame)
 
@@ -49,6 +92,12 @@ HANDLERS = {
     "object": (Handlers(), OutOfTime),
     "partial": (functools.partial(with_more, 1), OutOfTime),
     "of the system": (raises_system, TimeOfSystem),
+    "class": (Made, OutOfTime),
+    "class with __new__": (MadeByNew, OutOfTime),
+    "class of a metaclass": (OfKind, OutOfTime),
+    "object with a static method": (Static(), OutOfTime),
+    "kind of partial": (Partial(with_more, 1), OutOfTime),
+    "cached": (cached, OutOfTime),
 }
 
 #: where the signal comes: depyf's function that is called just then
@@ -85,7 +134,15 @@ def alarm(request):
     signal.signal(signal.SIGALRM, before)
 
 
-def signalled_once(monkeypatch, place):
+def comes():
+    signal.raise_signal(signal.SIGALRM)
+
+
+def comes_in_generator():
+    list(comes() for _ in range(1))
+
+
+def signalled_once(monkeypatch, place, come=comes):
     """Lets the signal come when depyf calls `place` next."""
     module, name = place.split(":")
     owner = sys.modules[module]
@@ -98,21 +155,21 @@ def signalled_once(monkeypatch, place):
     def interrupted(*arguments, **named):
         if left:
             left.pop()
-            signal.raise_signal(signal.SIGALRM)
+            come()
         return real(*arguments, **named)
 
     monkeypatch.setattr(owner, name, interrupted)
     return left
 
 
-def compile_interrupted(monkeypatch, tmp_path, place, handler, wanted):
+def compile_interrupted(monkeypatch, tmp_path, place, handler, wanted, come=comes):
     import depyf.torch.capture.hub  # noqa: F401
 
     torch._dynamo.reset()
     signal.signal(signal.SIGALRM, handler)
     compiled = torch.compile(f, backend="eager")
     with depyf.prepare_debug(str(tmp_path / "dump")):
-        left = signalled_once(monkeypatch, place)
+        left = signalled_once(monkeypatch, place, come)
         with pytest.raises(Exception) as caught:
             compiled(torch.ones(2))
         assert not left
@@ -129,6 +186,55 @@ def test_what_a_handler_raises_reaches_the_program(monkeypatch, tmp_path, alarm,
 @pytest.mark.parametrize("place", PLACES[1:])
 def test_at_whatever_depyf_does(monkeypatch, tmp_path, alarm, place):
     compile_interrupted(monkeypatch, tmp_path, place, *HANDLERS["of the system"])
+
+
+@pytest.mark.parametrize("place", [PLACES[0], PLACES[5]])
+def test_a_generator_makes_another_exception_of_it(monkeypatch, tmp_path, alarm, place):
+    compile_interrupted(monkeypatch, tmp_path, place, stops, StopIteration, come=comes_in_generator)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="Linux tells the descriptors")
+def test_an_interrupted_write_leaves_no_descriptor(tmp_path, alarm):
+    """The signal comes at any point of it, so many writes are tried."""
+    raised = []
+
+    def in_files(number, frame):
+        if frame is not None and frame.f_code.co_filename == files.__file__:
+            raised.append(number)
+            raise OutOfTime("now")
+
+    before = len(os.listdir("/proc/self/fd"))
+    signal.signal(signal.SIGALRM, in_files)
+    end = time.monotonic() + 20
+    signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.00013)
+    try:
+        while len(raised) < 1000 and time.monotonic() < end:
+            try:
+                files.write_atomically(str(tmp_path / "text"), "text")
+                files.append_text(str(tmp_path / "lines"), "text")
+            except OutOfTime:
+                pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_no_python_code_runs_when_dumped_code_goes(tmp_path):
+    """What a handler raised in the callback of a weak reference would be lost."""
+    path = tmp_path / "text.py"
+    path.write_text("x = 1\n")
+    code = compile("x = 1\n", str(path), "exec")
+    codes.known_to_tracebacks(str(path), "x = 1\n", code)
+    assert str(path) in linecache.cache
+    called = []
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, _: called.append(event))
+    try:
+        del code
+    finally:
+        sys.setprofile(before)
+    assert str(path) not in linecache.cache
+    assert "call" not in called
 
 
 def test_an_exception_that_the_program_handles_is_not_raised_again(monkeypatch, tmp_path, alarm):

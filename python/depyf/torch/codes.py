@@ -1,6 +1,7 @@
 """Code objects: their source, bytecode and signature as text, and names for their constants."""
 
 import dis
+import functools
 import inspect
 import linecache
 import os
@@ -31,8 +32,8 @@ def _lines_of(filename: str) -> List[str]:
         return stream.readlines()
 
 
-#: path of a dumped file -> its code, which calls back when it goes, and the entry of linecache
-_shown_to_tracebacks: Dict[str, Tuple["weakref.ReferenceType[types.CodeType]", Any]] = {}
+#: path of a dumped file -> its code, which takes the file out of linecache when it goes
+_shown_to_tracebacks: Dict[str, "weakref.ReferenceType[types.CodeType]"] = {}
 
 
 def known_to_tracebacks(path: str, text: str, code: types.CodeType) -> None:
@@ -47,14 +48,11 @@ def known_to_tracebacks(path: str, text: str, code: types.CodeType) -> None:
         lines = [line + "\n" for line in text.split("\n")]
         if lines[-1] == "\n":
             lines.pop()
-        entry = cache[path] = found.st_size, found.st_mtime, lines, path
-
-        def forget(reference: "weakref.ReferenceType[types.CodeType]") -> None:
-            shown = _shown_to_tracebacks.get(path)
-            if shown is not None and shown[0] is reference:
-                left_to_tracebacks(path)
-
-        _shown_to_tracebacks[path] = weakref.ref(code, forget), entry
+        cache[path] = found.st_size, found.st_mtime, lines, path
+        # The code may go at any time. What is called then must be no Python code: a signal handler
+        # of the program that raises in there would be lost. The reference is the default of `pop`.
+        forget = functools.partial(dict.pop, cache, path)
+        _shown_to_tracebacks[path] = weakref.ref(code, forget)
 
 
 def left_to_tracebacks(path: str) -> None:
@@ -62,10 +60,9 @@ def left_to_tracebacks(path: str) -> None:
 
     Torch keeps some code for as long as the process runs, with which its lines would stay.
     """
-    shown = _shown_to_tracebacks.pop(path, None)
     cache = getattr(sys.modules.get("linecache"), "cache", None)
-    if shown is not None and isinstance(cache, dict) and cache.get(path) is shown[1]:
-        del cache[path]
+    if _shown_to_tracebacks.pop(path, None) is not None and isinstance(cache, dict):
+        dict.pop(cache, path, None)
 
 
 def source_of(code: types.CodeType) -> str:
