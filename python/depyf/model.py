@@ -537,6 +537,10 @@ class Function:
 
     def title_of(self, entry: Entry) -> str:
         """What the code of an entry does, where the name of its file does not say it all; or ""."""
+        is_first = entry in self.entries and entry.index > self.entries.index(entry)
+        if is_first and not self.through and not self.is_resume and self.qualname:
+            if not is_backward_pass(self.qualname):  # another function has files of this name
+                return "%s (%s:%d)" % (self.qualname, self.filename, self.firstlineno)
         if not self.through and not is_backward_pass(self.qualname):
             return ""
         return self._titled(entry.qualname or self.qualname or self.name)
@@ -605,6 +609,7 @@ class Run:
         default_factory=list
     )  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
+    error: str = ""  # the exception of the program that ended the block: its type and message
     unavailable: Dict[str, str] = field(default_factory=dict)
     profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
     nonfinite: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.numbers
@@ -688,6 +693,7 @@ class Run:
             "finished": self.finished,
             "functions": [one.to_json() for one in self.functions] if with_entries else [],
             "unattributed": [one.to_json() for one in self.unattributed] if with_entries else [],
+            "error": self.error,
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
             "profiles": self.profiles,

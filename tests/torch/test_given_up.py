@@ -239,7 +239,7 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
     dump(tmp_path / "uncalled", uncalled, (0,))
     text = one(tmp_path / "uncalled", "__transformed_code_0_for_*uncalled.py")
     told = " ".join(text.replace("\n#", "").split())
-    said = "Torch compiled nothing of it: it was not called, or there was nothing to compile in it"
+    said = "Torch made no code for it: either no call reached it, or torch found nothing to compile"
     assert told.count(said) == 1
     assert text.count("Its code is in __transformed_code_0_for_") == 1
 
@@ -267,7 +267,7 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
     }
     for name, text in texts.items():
         assert "not called while" not in text, name
-    said = "orch compiled nothing of it: it was not called, or there was nothing to compile in it"
+    said = "orch made no code for it: either no call reached it, or torch found nothing to compile"
     for name in list(texts)[:3]:
         assert said in " ".join(texts[name].replace("\n#", "").split()), name
     rests = sorted(set(re.findall(r"__resume_at_\d+_\d+", texts["full_code_for_*note_0.py"])))
@@ -439,7 +439,7 @@ def test_the_only_rest_of_a_function_is_not_said_to_be_uncalled_perhaps(tmp_path
     assert seen == [1.0]
     for name in ("__transformed_code_0_for_*note.py", "full_code_for_*note_0.py", "README.md"):
         told = " ".join(one(tmp_path, name).replace("\n#", "").split())
-        assert "There was nothing to compile in it, or an exception" in told, name
+        assert "or no call reached it, since an exception came first" in told, name
 
 
 TWO_ON_A_LINE = """

@@ -145,3 +145,53 @@ def test_a_wrapper_is_not_called_by_the_name_of_a_method_that_it_may_not_be():
     if sys.version_info >= (3, 11):  # where code objects know their qualified names
         assert function.title.endswith("shared.<locals>.wrapper"), function.title
     assert Both.method is not None
+
+
+def first_told(func):
+    @functools.wraps(func)
+    def forward(*args, **kwargs):
+        print("before", func.__qualname__)
+        return func(*args, **kwargs)
+
+    return forward
+
+
+class Base(torch.nn.Module):
+    @first_told
+    def forward(self, x):
+        return x + 3
+
+
+class Derived(Base):
+    @first_told
+    def forward(self, x):
+        return super().forward(x) * 2
+
+
+def test_a_wrapper_that_breaks_first_and_has_the_name_of_the_method(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)), depyf.capture() as run:
+        torch.compile(Derived(), backend="eager")(torch.ones(3))
+    titles = {}
+    for function in run.functions:
+        for entry in function.entries:
+            titles[entry.compile_id] = function.title_of(entry) or function.title
+            path = tmp_path / (entry.name + ".py")
+            said = "# %s\n" % function.title_of(entry)
+            assert (path.read_text().startswith(said)) == bool(function.title_of(entry))
+    rests = [one for one in titles.values() if "resumed after" in one and "through" in one]
+    assert sorted(one.partition(",")[0] for one in rests) == ["Base.forward", "Derived.forward"]
+    wrapped = [one for one in titles.values() if one.endswith(", through forward")]
+    assert {"Base.forward, through forward", "Derived.forward, through forward"} <= set(wrapped)
+    # a code file of the rest is named after the function that it belongs to, and found from there
+    (path,) = tmp_path.glob("__transformed_code_0_for_Base_forward.py")
+    text = " ".join(path.read_text().replace("\n# ", " ").split())
+    assert "torch_dynamo_resume_in_Base_forward_at" in text
+    assert "torch_dynamo_resume_in_Derived_forward_at" not in text
+    readme = (tmp_path / "README.md").read_text()
+    assert "## `Derived.forward and Base.forward, through forward`" in readme
+    # the file of the method, which has a number since the wrapper's has its name, says what it is
+    (path,) = tmp_path.glob("__transformed_code_1_for_Derived_forward.py")
+    here = sys.modules[__name__].__file__
+    line = Derived.forward.__wrapped__.__code__.co_firstlineno
+    assert path.read_text().startswith("# Derived.forward (%s:%d)\n" % (here, line))

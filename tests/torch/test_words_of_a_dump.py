@@ -1,6 +1,7 @@
 """What a reader of a dump meets in its files, and what the files say of it."""
 
 import re
+import sys
 
 import pytest
 
@@ -181,3 +182,83 @@ def test_a_guard_with_the_number_of_an_object_is_told_in_words(tmp_path):
             assert " is of type " in before + row or " same object as before" in before + row, row
             told += 1
     assert told and max(map(len, rows)) <= 120
+
+
+class Inner(torch.nn.Module):
+    def step(self, x, tag):
+        h = x.sin()
+        torch._dynamo.graph_break()
+        return h.cos(), tag
+
+    def forward(self, x):
+        y, tag = self.step(x, "t")
+        return y * 2 + len(tag)
+
+
+class Whole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x) + x
+
+
+@pytest.mark.skipif(
+    not hasattr(torch._dynamo.config, "nested_graph_breaks"), reason="torch has no such setting"
+)
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code objects have no qualified name")
+def test_the_rests_of_callers_are_named_after_the_function_that_holds_the_line(tmp_path):
+    torch._dynamo.reset()
+    with torch._dynamo.config.patch(nested_graph_breaks=True), depyf.prepare_debug(str(tmp_path)):
+        torch.compile(Whole(), backend="eager")(torch.ones(3))
+    (path,) = tmp_path.glob("__transformed_code_0_for_Whole_forward.py")
+    readme = (tmp_path / "README.md").read_text()
+    (full,) = tmp_path.glob("full_code_for_Whole_forward_*.py")
+    line = Inner.forward.__code__.co_firstlineno + 1
+    for text in (unwrapped(path.read_text()), readme, full.read_text()):
+        assert "Inner.forward, resumed after line %d" % line in text
+        assert "Inner.step, resumed after line %d" % (line - 4) in text
+        assert "Whole.forward, resumed after line %d" % line not in text
+    for text in (unwrapped(path.read_text()), readme, unwrapped(full.read_text())):
+        assert "is given it and calls it: torch traced it there" in text
+        assert "ran as plain Python" not in text
+    assert "is given it and calls it" in (tmp_path / "index.html").read_text()
+
+
+def raising(x):
+    y = x + 1
+    print("mid")
+    return y * 2
+
+
+def test_an_exception_that_ended_the_block_is_told(tmp_path):
+    torch._dynamo.reset()
+    with pytest.raises(ValueError):
+        with depyf.prepare_debug(str(tmp_path)):
+            torch.compile(raising, backend="eager")(torch.ones(3))
+            raise ValueError("no such `thing`")
+    readme = (tmp_path / "README.md").read_text()
+    assert "The block ended with an exception of the program: ValueError: no such `thing`" in readme
+    page = (tmp_path / "index.html").read_text()
+    assert "ended with an exception of the program" in page and "ValueError: no such" in page
+
+
+def test_the_text_of_an_exception_is_not_asked_of_the_program(tmp_path):
+    asked = []
+
+    class Own(Exception):
+        def __str__(self):
+            asked.append(1)
+            return "own"
+
+    torch._dynamo.reset()
+    for number, error in enumerate((Own("mine"), SystemExit(0))):
+        folder = tmp_path / str(number)
+        with pytest.raises(type(error)):
+            with depyf.prepare_debug(str(folder)):
+                torch.compile(raising, backend="eager")(torch.ones(3))
+                raise error
+        said = "ended with an exception" in (folder / "README.md").read_text()
+        assert said == (number == 0)
+    assert "Own: mine" in (tmp_path / "0" / "README.md").read_text() and not asked

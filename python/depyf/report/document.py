@@ -304,6 +304,7 @@ def fit(document: Document) -> Document:
         "profiles": [_fit_profile(one) for one in _dicts(document.get("profiles"))],
         "nonfinite": _fit(document.get("nonfinite"), _NONFINITE),
         "cudagraph_skips": _fit(document.get("cudagraph_skips"), [""]),
+        "error": _fit(document.get("error"), ""),
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {
             name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()

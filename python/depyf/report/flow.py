@@ -217,8 +217,7 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
             "label": "▷ %s · no compile" % name,
             "kind": "function",
             "link": "#compile/" + node.key,
-            "title": "%s: %s"
-            % (name, words.no_compile_of_rest(len(node.entry.get("calls") or ()))),
+            "title": "%s: %s" % (name, node.no_compile_of(name)),
         }
         for name in node.uncompiled
     ]

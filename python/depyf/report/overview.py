@@ -538,6 +538,12 @@ class Node:
             return TRACED_BACKWARD
         return "%s:%d" % self.place if self.place[1] else self.place[0]
 
+    def no_compile_of(self, name: str) -> str:
+        """What is said of a resume function of those that it calls, of which torch made none."""
+        outer = words.given_to(str(self.entry.get("source") or ""), name)
+        outer = "" if outer in self.uncompiled else outer
+        return words.no_compile_of_rest(len(self.entry.get("calls") or ()), outer)
+
     @property
     def frame(self) -> Tuple[Any, ...]:
         """What torch compiles by itself, and counts for its limit: one code object. The rests of a

@@ -40,7 +40,7 @@ from depyf.report import document, page, words
 from depyf.report.base import PAGE
 from depyf.report.overview import Node, nodes_of
 from depyf.schema import MANIFEST, SCHEMA, Document
-from depyf.terminal import parse_place
+from depyf.terminal import parse_place, shown
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer, breaks_in_words, nodes_by_entry, reasons_in_words
@@ -135,6 +135,8 @@ _BACKWARD_PASSES = """\
 Compile !0/2/0 is compile 0 of function 2 in backward pass 0. Compiled autograd traces a whole
 backward pass into one function, with the hooks of the program in it, and torch compiles that. !0
 alone is the tracing."""
+#: characters of an exception that are shown
+_ERROR = 200
 _RESET = """\
 The program called torch._dynamo.reset(): torch dropped all compiles before it, and numbered later
 ones from 0 again."""
@@ -883,6 +885,11 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
     ]
     if any(entry.compile_id.startswith("!") for entry in run.entries()):
         lines += [_BACKWARD_PASSES, ""]
+    if run.error:
+        lines += [
+            "The block ended with an exception of the program: %s" % _on_one_line(run.error),
+            "",
+        ]
     if any(node.reset for node in nodes.values()):
         lines += [_RESET, ""]
     lines += _names_of_torch(run)
@@ -940,6 +947,11 @@ def _names_of_torch(run: Run) -> List[str]:
     if not rows:
         return []
     return ["## Names of torch's", "", "| name | what it is |", "| --- | --- |", *rows, ""]
+
+
+def _on_one_line(text: str) -> str:
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= _ERROR else line[: _ERROR - 1] + "…"
 
 
 def _code(text: str) -> str:
@@ -1032,7 +1044,7 @@ def _overview_entry(
     titles = {rest.name: rest.title for rest in entry._rests}
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""
-        said = words.no_compile_of_rest(len(entry.calls))
+        said = node.no_compile_of(name) if node is not None else ""
         lines.append("- continues in %s%s: %s" % (_code(name), title, said))
     caches: Dict[str, List[Dict[str, Any]]] = {}
     for event in entry.cache:

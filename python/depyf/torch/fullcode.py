@@ -981,15 +981,16 @@ class Renderer:
             "from __future__ import annotations",
             "",
         ]
-        beside = {
-            name: len(entry.calls)
-            for one in functions
-            for entry in one.entries
-            for name in entry.calls
+        callers = {
+            name: entry for one in functions for entry in one.entries for name in entry.calls
         }
         said_of: Dict[str, List[str]] = {}
         for name in missing:
-            said_of.setdefault(words.no_compile_of_rest(beside.get(name, 0)), []).append(name)
+            entry = callers[name]
+            outer = words.given_to(entry.source, name)
+            outer = "" if outer in missing else outer
+            said = words.no_compile_of_rest(len(entry.calls), outer)
+            said_of.setdefault(said, []).append(name)
         for why, missed in said_of.items():
             said = "%s: %s" % (", ".join(missed), why)
             head += ["# " + line for line in legend.rows(_comment(said), 98)] + [""]

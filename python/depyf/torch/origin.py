@@ -30,16 +30,19 @@ def origin_of(
 ) -> Origin:
     """`held` are the variables of a frame of `code`, `scope` its globals; both may be unknown."""
     held, scope = held or {}, scope or {}
-    found = _attribute_with(code, held)
+    found, layer = _attribute_with(code, held)
     if found is None:
-        function, _ = _with_code(scope.get(code.co_name), code, held)
+        function, layer = _with_code(scope.get(code.co_name), code, held)
         found = _named(function) if function is not None else None
+    # a wrapper may have the name of what it is around
+    wraps = layer is not None and len(_functions_in(layer)) > 1
     if found is None and is_wrapper(code):
         found = wrapped_by(code, held)
+        wraps = found is not None
     if found is not None:
         name, module = found
-        through = code.co_name if name.rpartition(".")[2] != code.co_name else ""
-        return Origin(name, module, through)
+        wraps = wraps or name.rpartition(".")[2] != code.co_name
+        return Origin(name, module, code.co_name if wraps else "")
     name = getattr(code, "co_qualname", code.co_name)
     # of a wrapper, the decorator's name is all that a reader knows
     name = name if is_wrapper(code) else _without_locals(name)
@@ -117,12 +120,14 @@ def _named(function: types.FunctionType) -> Tuple[str, str]:
     return _without_locals(function.__qualname__), str(function.__module__ or "")
 
 
-def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tuple[str, str]]:
-    """Name and module of the method of the first argument's class whose frame it is; None where
-    several may be.
+def _attribute_with(
+    code: types.CodeType, held: Dict[str, Any]
+) -> Tuple[Optional[Tuple[str, str]], Optional[types.FunctionType]]:
+    """Name and module of the method of the first argument's class whose frame it is, and the layer
+    of it that has the code; None where several may be.
     """
     if not code.co_argcount or code.co_varnames[0] not in held:
-        return None
+        return None, None
     first = held[code.co_varnames[0]]
     owner = first if issubclass(type(first), type) else type(first)
     known: Optional[types.FunctionType] = None
@@ -135,13 +140,13 @@ def _attribute_with(code: types.CodeType, held: Dict[str, Any]) -> Optional[Tupl
             if found is None or layer is known:
                 continue
             if told is not None:
-                return None
+                return None, None
             name, module = _named(found)
             if "." not in name and key != name and isinstance(key, str):
                 # a decorator's wrapper, whose name says nothing of the method
                 name, module = "%s.%s" % (_class_name(kind), key), _module_of(kind)
             known, told = layer, (name, module)
-    return told
+    return told, known
 
 
 def _class_name(kind: type) -> str:

@@ -36,6 +36,7 @@ from depyf.report.words.breaks import Said, gives_up, name_needed, of_break
 from depyf.report.words.caches import graphs_asked_for
 from depyf.report.words.failures import (
     from_then_on,
+    given_to,
     given_up,
     is_limit,
     no_compile_of_rest,
@@ -87,6 +88,7 @@ __all__ = [
     "describe_value_of_type",
     "frame_places",
     "from_then_on",
+    "given_to",
     "given_up",
     "gives_up",
     "graphs_asked_for",

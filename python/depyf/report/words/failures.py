@@ -40,23 +40,42 @@ def given_up(entry: Document) -> Dict[str, str]:
 #: of a resume function that other code calls and that has no compile: torch lets a call run as it
 #: is, and tells nobody, where it finds no tensor in it
 NO_COMPILE_OF_REST = (
-    "torch compiled nothing of it: it was not called, or there was nothing to compile in it, and "
-    "it ran as plain Python."
+    "torch made no code for it: either no call reached it, or torch found nothing to compile in "
+    "it and it ran as plain Python."
 )
 _NO_COMPILE_OF_ONLY_REST = (
-    "torch compiled nothing of it, so it ran as plain Python. There was nothing to compile in it, "
-    "or an exception ended each call before it."
+    "torch made no code for it. Either torch found nothing to compile in it and it ran as plain "
+    "Python, or no call reached it, since an exception came first."
+)
+_TRACED_INTO = (
+    "%s is given it and calls it: torch traced it there, and made no code for it by itself."
 )
 
 
-def no_compile_of_rest(rests: int) -> str:
+def no_compile_of_rest(rests: int, outer: str = "") -> str:
     """What is said of a resume function that has no compile.
 
     Args:
         rests: how many resume functions the code calls that calls it: of several, those behind an
             `if` need not be called.
+        outer: the compiled resume function that is given it as the rest of a caller, or "".
     """
+    if outer:
+        return _TRACED_INTO % outer
     return _NO_COMPILE_OF_ONLY_REST if rests == 1 else NO_COMPILE_OF_REST
+
+
+_CALL_WITH_RESTS = re.compile(r"\b_*(resume_at_\w+)\(\s*\[([^\]]*)\]")
+
+
+def given_to(source: str, name: str) -> str:
+    """The resume function to which code gives another one in the list of those that go on with the
+    callers; "" where it gives it to none.
+    """
+    for outer, given in _CALL_WITH_RESTS.findall(source):
+        if name.lstrip("_") in re.findall(r"\b_*(resume_at_\w+)", given):
+            return "__" + str(outer)
+    return ""
 
 
 #: of what uncompiled calls of a function at its limit call

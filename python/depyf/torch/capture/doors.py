@@ -84,6 +84,8 @@ class capture:
         if session is None:
             return
         self._session, self._stack = None, None
+        if value is not None:
+            session.run.error = compat.untraced(_told, value)
         compat.untraced(self._close, session, stack)
 
     @staticmethod
@@ -104,6 +106,24 @@ class capture:
             forget_texts()
         if session.awaits_backward():
             hub.linger(session)
+
+
+#: types whose text is no code of the program
+_PLAIN = (str, int, float, bool)
+
+
+def _told(error: BaseException) -> str:
+    """The type of an exception that ends a block and its message, as far as no code of the program
+    makes it; "" for an exit that is no failure.
+    """
+    arguments = BaseException.__dict__["args"].__get__(error)
+    kind = type.__dict__["__name__"].__get__(type(error))
+    if issubclass(type(error), (SystemExit, GeneratorExit)):
+        code = arguments[0] if arguments else None
+        if code is None or type(code) is int and code == 0:
+            return ""
+    said = [str(one) for one in arguments if type(one) in _PLAIN]
+    return ": ".join([kind] + [", ".join(said)] * bool(said))
 
 
 def rank_folder(folder: str) -> str:

@@ -79,6 +79,7 @@ def _size(count: int) -> str:
 class _Owner(NamedTuple):
     """One function for which a code object was compiled: a wrapper's is compiled for several."""
 
+    code: LiveObject
     firstlineno: int
     variables: Dict[str, LiveObject]  # the free ones, which tell the functions apart
     origin: Origin
@@ -256,10 +257,10 @@ class Session(Records):
                 return self._origin_of_rest(code, held)
             found = origin_of(code, held, scope)
             variables = {name: LiveObject(held[name]) for name in code.co_freevars if name in held}
-            owner = _Owner(code.co_firstlineno, variables, found)
+            owner = _Owner(LiveObject(code), code.co_firstlineno, variables, found)
             known = self._owners.setdefault((code.co_name, code.co_filename), [])
             if not any(
-                (one[0], one[2]) == (owner[0], owner[2]) and one.fits(held) for one in known
+                (one.code.get(), one.origin) == (code, found) and one.fits(held) for one in known
             ):
                 known.append(owner)
             return found
@@ -271,6 +272,9 @@ class Session(Records):
     def _origin_of_rest(self, code: types.CodeType, held: Dict[str, Any]) -> Optional[Origin]:
         """Which function a resume function continues, as far as compiles before it told."""
         owners = self._owners_of(code)
+        original = compat.continued(code)
+        if not owners and original is not None:  # torch has traced it into its callers
+            return origin_of(original, held, None)
         fitting = list(dict.fromkeys(one.origin for one in owners if one.fits(held)))
         if len(fitting) == 1:
             return fitting[0]
@@ -283,6 +287,9 @@ class Session(Records):
     def _owners_of(self, code: types.CodeType) -> List[_Owner]:
         """The functions for which that was compiled which a resume function continues."""
         known = self._owners.get((resumed(code.co_name)[0], code.co_filename), [])
+        original = compat.continued(code)
+        if original is not None:
+            return [one for one in known if one.code.get() is original]
         # Its first line is that of the break: the last function of the name that begins before.
         before = [one for one in known if one.firstlineno <= code.co_firstlineno]
         last = max((one.firstlineno for one in before), default=0)
@@ -311,7 +318,8 @@ class Session(Records):
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]
     ) -> str:
         """The function for which a wrapper was compiled this time, if it is another than before."""
-        if not function.through and not is_wrapper(code):
+        original = compat.continued(code) or code if function.is_resume else code
+        if not function.through and not is_wrapper(original):
             return ""
         found = self._origin(code, scope)
         if found is None:
@@ -329,7 +337,8 @@ class Session(Records):
         is_traced = not function.is_resume and _TRACED_FILE.match(code.co_filename)
         if entry is not None and is_traced and _TRACED_BACKWARD.match(entry.compile_id):
             function.qualname = self._backward_pass(entry)
-            owner = _Owner(code.co_firstlineno, {}, Origin(function.qualname, "", ""))
+            origin = Origin(function.qualname, "", "")
+            owner = _Owner(LiveObject(code), code.co_firstlineno, {}, origin)
             self._owners.setdefault((code.co_name, code.co_filename), []).append(owner)
             return
         if not function.is_resume:
@@ -549,9 +558,20 @@ class Session(Records):
             )
             if ended or compiled is not None:
                 given_up = self._given_up(code) if ended else {}
-                said = _resume_function_note(compiled, given_up, len(entry._rests))
+                outer = self._traced_into(entry, rest.name)
+                compiles = _entries_for(entry.qualname or function.qualname, compiled)
+                said = _resume_function_note(compiles, given_up, len(entry._rests), outer)
             texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
+
+    def _traced_into(self, entry: Entry, name: str) -> str:
+        """The compiled resume function that is given another one as a caller's, which it calls."""
+        outer = words.given_to(entry.source, name)
+        for rest in entry._rests:
+            known = self._functions.get(id(rest._code.get()))
+            if rest.name == outer and known is not None and known.code is rest._code.get():
+                return outer
+        return ""
 
     def _rest_of(
         self, entry: Entry, function: Function, code: types.CodeType
@@ -560,12 +580,15 @@ class Session(Records):
         known.
         """
         parent, line = resumed(code.co_name)
-        own = resumed(function.name)[0] or function.name
-        if own == parent and function.filename == code.co_filename:
+        if self._continues(function, code):
             whole, through = entry.qualname or function.qualname or parent, function.through
         else:  # of a function that this one calls, and whose frame torch has traced into it
-            owners = {(one.origin.qualname, one.origin.through) for one in self._owners_of(code)}
-            whole, through = owners.pop() if len(owners) == 1 else (parent, "")
+            original = compat.continued(code)
+            origins = {one.origin for one in self._owners_of(code)}
+            if not origins and original is not None:
+                origins = {origin_of(original, None, None)}
+            found = origins.pop() if len(origins) == 1 else Origin(parent, "", "")
+            whole, through = found.qualname, found.through
         part = Function(code.co_name, whole, through=through, is_resume=True)
         part.firstlineno = line or code.co_firstlineno
         title = part.title
@@ -575,6 +598,17 @@ class Session(Records):
         elif at:
             title += ", from line %d on" % at
         return title, "__transformed_code_*_for_%s.py" % safe_name(part.stem()), bool(at)
+
+    @staticmethod
+    def _continues(function: Function, code: types.CodeType) -> bool:
+        """Whether the code of a resume function goes on with a function, and not with one that
+        torch has traced into it.
+        """
+        original, own = compat.continued(code), function.code
+        if original is not None and own is not None:
+            return original is (compat.continued(own) or own)
+        name = resumed(function.name)[0] or function.name
+        return name == resumed(code.co_name)[0] and function.filename == code.co_filename
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
@@ -900,17 +934,33 @@ def _files_of(entries: List[Entry]) -> str:
     )
 
 
+def _entries_for(qualname: str, function: Optional[Function]) -> List[Entry]:
+    """The compiles of a resume function; of that of a wrapper those for one function alone, as far
+    as there are any.
+    """
+    entries = function.entries if function is not None else []
+    own = [
+        one
+        for one in entries
+        if function is not None
+        and function.through
+        and (one.qualname or function.qualname) == qualname
+    ]
+    return own or entries
+
+
 def _resume_function_note(
-    function: Optional[Function], given_up: Dict[str, str], rests: int
+    entries: List[Entry], given_up: Dict[str, str], rests: int, outer: str
 ) -> str:
     """A sentence that says where the code of a resume function is, or why there is none.
 
     Args:
+        entries: its compiles.
         rests: the number of resume functions that the calling code calls.
+        outer: the one that is given it and calls it, or "".
     """
-    entries = function.entries if function is not None else []
     if not entries and not given_up:
-        return words.no_compile_of_rest(rests)
+        return words.no_compile_of_rest(rests, outer)
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))

@@ -23,6 +23,7 @@ from depyf.torch.compat.compiles import (
 )
 from depyf.torch.compat.frames import (
     calling_frames,
+    continued,
     find_innermost_function,
     frame_globals,
     frame_code,
@@ -130,6 +131,7 @@ __all__ = [
     "caches_off",
     "calling_frames",
     "cudagraph_logger",
+    "continued",
     "current_compile",
     "details_of",
     "dispatch_keys",

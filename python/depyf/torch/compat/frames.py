@@ -54,6 +54,23 @@ def resume_parameters(
     return found
 
 
+def continued(code: types.CodeType) -> Optional[types.CodeType]:
+    """The code of the function that a resume function continues; None where torch does not tell."""
+
+    def find() -> Any:
+        from torch._dynamo.resume_execution import ContinueExecutionCache
+
+        return ContinueExecutionCache.generated_code_metadata
+
+    known = probe("what resume functions continue", find)
+    try:
+        found = known[code].code if known is not None and code in known else None
+    except Exception:
+        pass_on()
+        return None
+    return found if isinstance(found, types.CodeType) else None
+
+
 def graph_outputs(
     code: types.CodeType, scope: Optional[Dict[str, Any]]
 ) -> Dict[str, Tuple[str, ...]]:
