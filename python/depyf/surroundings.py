@@ -15,6 +15,8 @@ _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 # What `class` and `import` call.
 _USED_BY_STATEMENTS = ("__build_class__", "__import__")
+# What gives all globals, whatever their names.
+_GIVE_ALL = {"globals", "eval", "exec", "__globals__", "f_globals"}
 
 
 def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[str, List[str]]:
@@ -36,10 +38,31 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
     )
     if verdict:
         return verdict, [reason]
-    if any(one is not other for one, other in zip(cells_f, cells_g)):
-        ignored.append("ignored: the closures hold the same values now, but share no variables")
+    if not _cells_correspond(cells_f, cells_g) or len(set(names)) != len(names):
+        return "unproven", ["the closures share their variables in another way"]
+    apart = [name for name, a, b in zip(names, cells_f, cells_g) if a is not b]
+    if apart:
+        what = "no variables" if len(apart) == len(names) else "not these: %s" % ", ".join(apart)
+        ignored.append("ignored: the closures hold the same values now, but share %s" % what)
     if f.__globals__ is not g.__globals__:
+        for one in (f, g):
+            if type(one.__globals__) is not dict:
+                kind = type(one.__globals__).__qualname__
+                return "unproven", ["the globals are of type %s, which may compute values" % kind]
+            if type(_builtins(one)) is not dict:
+                return "unproven", ["the builtins are no dictionary"]
         used = sorted(global_names(f.__code__) | global_names(g.__code__))
+        asks = _GIVE_ALL.intersection(used)
+        if asks and any(
+            f.__globals__.get(name, _MISSING) is not g.__globals__.get(name, _MISSING)
+            and _same(f.__globals__.get(name, _MISSING), g.__globals__.get(name, _MISSING))
+            is not True
+            for name in set(f.__globals__) | set(g.__globals__)
+        ):
+            return "unproven", [
+                "the globals hold other values, and the code may read any of them (%s)"
+                % ", ".join(sorted(asks))
+            ]
         verdict, reason = _compare_values(
             "globals",
             {name: _global(f, name) for name in used},
@@ -56,7 +79,9 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
         )
         if verdict:
             return verdict, [reason]
-        ignored.append("ignored: the globals are two dictionaries")
+        ignored.append(
+            "ignored: the globals are two dictionaries, equal now in the names that the code uses"
+        )
         packages = [one.__globals__.get("__package__") for one in (f, g)]
         if packages[0] is not packages[1] and _same(*packages) is not True:
             ignored.append("ignored: the packages, from which relative imports start")
@@ -153,9 +178,28 @@ def _global(function: types.FunctionType, name: str) -> Any:
 
 
 def _builtin(function: types.FunctionType, name: str) -> Any:
-    builtins = function.__globals__.get("__builtins__", {})
-    builtins = getattr(builtins, "__dict__", builtins)
-    return builtins.get(name, _MISSING) if type(builtins) is dict else _MISSING
+    return _builtins(function).get(name, _MISSING)
+
+
+def _builtins(function: types.FunctionType) -> Any:
+    if hasattr(function, "__builtins__"):  # 3.10 on: as they were when the function was made
+        return function.__builtins__
+    found = function.__globals__.get("__builtins__", {})
+    return vars(found) if isinstance(found, types.ModuleType) else found
+
+
+def _cells_correspond(cells_f: Tuple[Any, ...], cells_g: Tuple[Any, ...]) -> bool:
+    """Whether variables that are one cell on one side are one on the other side.
+
+    A cell of both sides is the same variable on both.
+    """
+    order_f = {id(cell): place for place, cell in reversed(list(enumerate(cells_f)))}
+    order_g = {id(cell): place for place, cell in reversed(list(enumerate(cells_g)))}
+    if [order_f[id(cell)] for cell in cells_f] != [order_g[id(cell)] for cell in cells_g]:
+        return False
+    return all(
+        a is b or (id(a) not in order_g and id(b) not in order_f) for a, b in zip(cells_f, cells_g)
+    )
 
 
 def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, str]:

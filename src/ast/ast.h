@@ -206,6 +206,7 @@ struct Ast {
   /// Names that no source can hold are left to the printer, which renames them.
   bool renames = false;
   std::unordered_set<std::uint32_t> bound_names;  // of all code objects; for builtin()
+  std::optional<std::unordered_set<std::uint32_t>> plain_classes;  // the same
 
   Expr& operator[](ExprId id) { return exprs[id.index]; }
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }

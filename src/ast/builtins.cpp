@@ -21,4 +21,13 @@ ExprId builtin(Ast& ast, std::string_view name) {
   return ast.expr(ExprKind::Attribute, {builtins}, own);
 }
 
+ExprId builtin(Ast& ast, std::string_view name, CodeId code) {
+  const ExprId found = builtin(ast, name);
+  if (!has_given_namespace(*ast.module, code, ast.plain_classes)) return found;
+  ast.functions.push_back({});
+  const ExprId lambda =
+      ast.expr(ExprKind::Lambda, {found}, static_cast<std::uint32_t>(ast.functions.size() - 1));
+  return ast.expr(ExprKind::Call, {lambda});
+}
+
 }  // namespace depyf

@@ -10,4 +10,8 @@ namespace depyf {
 /// `__import__('builtins').name`.
 ExprId builtin(Ast& ast, std::string_view name);
 
+/// The same in the text of `code`. A class body whose namespace a metaclass may have filled gets it
+/// from a function that is called at once, which does not look there: `(lambda: name)()`.
+ExprId builtin(Ast& ast, std::string_view name, CodeId code);
+
 }  // namespace depyf

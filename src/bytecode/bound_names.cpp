@@ -6,6 +6,7 @@
 
 #include "bytecode/instr.h"
 #include "bytecode/scan.h"
+#include "opcode/op_set.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -22,12 +23,17 @@ bool is_among(const std::string_view (&names)[count], std::string_view name) {
 constexpr std::string_view kNamespaces[] = {
     "builtins",    "__dict__",    "__globals__", "__import__", "import_module",
     "_getframe",   "f_globals",   "f_locals",    "f_builtins", "currentframe",
-    "__setattr__", "__delattr__", "__self__",    "__prepare__"};
+    "__setattr__", "__delattr__", "__self__"};
 
 /// Words that count only as names: the one text that gives any of them, without a word of those
 /// above, is that of `getattr(sys, "modules")`.
-constexpr std::string_view kFunctions[] = {"globals", "vars",    "locals",  "exec",    "eval",
-                                           "compile", "modules", "setattr", "delattr", "__main__"};
+constexpr std::string_view kFunctions[] = {
+    "globals", "vars",     "locals",       "exec",       "eval", "compile", "modules", "setattr",
+    "delattr", "__main__", "FunctionType", "LambdaType", "gc",   "ctypes",  "pickle",  "_pickle"};
+
+/// What runs code with other globals; a frame or a warning has code, too, so it counts only where
+/// an object is asked for it.
+constexpr std::string_view kCode = "__code__";
 
 /// Builtins that the printer calls (rewrite/odd_names.cpp).
 constexpr std::string_view kCalled[] = {"getattr", "setattr", "delattr", "globals",
@@ -47,7 +53,7 @@ bool binds_with(Op op, std::string_view name) {
   if (binds_or_deletes(op)) return name == kBuiltins;  // BoundNames tells the others
   if (gives_namespace(name)) return true;
   if (op == Op::LOAD_ATTR || op == Op::LOAD_METHOD)
-    return name != "compile" && is_among(kFunctions, name);  // re.compile
+    return name == kCode || (name != "compile" && is_among(kFunctions, name));  // re.compile
   return is_among(kFunctions, name);
 }
 
@@ -85,6 +91,14 @@ bool any_text(const Module& module, See see) {
     }
   }
   return false;
+}
+
+/// What stands between LOAD_BUILD_CLASS and the call, beside constants, where a class has neither
+/// bases nor keywords.
+bool makes_class_function(Op op) {
+  static constexpr OpSet kMaking{Op::PUSH_NULL, Op::LOAD_CLOSURE, Op::BUILD_TUPLE,
+                                 Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE};
+  return kMaking[op];
 }
 
 }  // namespace
@@ -130,6 +144,48 @@ std::string binds_dynamically(Module& module) {
     return !found.empty();
   });
   return found;
+}
+
+PlainClasses find_plain_classes(Module& module) {
+  PlainClasses plain;
+  std::unordered_set<std::uint32_t> others;
+  for (std::uint32_t id = 0; id < module.codes.size(); ++id) {
+    std::vector<Instr> instrs;
+    try {
+      instrs = decode(module, CodeId(id)).instrs;
+    } catch (const Error&) {
+      return {};
+    }
+    // LOAD_BUILD_CLASS, the cells, the body's code, its function, the name, CALL 2
+    bool begun = false;
+    std::vector<std::uint32_t> bodies;
+    for (const Instr& instr : instrs) {
+      const bool constant = instr.op == Op::LOAD_CONST && instr.arg < module.consts.size();
+      const Const* value = constant ? &module[ConstId(instr.arg)] : nullptr;
+      if (instr.op == Op::LOAD_BUILD_CLASS) {
+        others.insert(bodies.begin(), bodies.end());
+        bodies.clear();
+        begun = true;
+      } else if (value && value->kind == ConstKind::Code) {
+        bodies.push_back(value->code.index);
+      } else if (!constant && !makes_class_function(instr.op)) {
+        const bool called = begun && instr.op == Op::CALL && instr.arg == 2 && bodies.size() == 1;
+        (called ? plain : others).insert(bodies.begin(), bodies.end());
+        bodies.clear();
+        begun = false;
+      }
+    }
+    others.insert(bodies.begin(), bodies.end());
+  }
+  std::erase_if(plain, [&](std::uint32_t id) { return others.contains(id); });
+  return plain;
+}
+
+bool has_given_namespace(Module& module, CodeId code, std::optional<PlainClasses>& plain) {
+  if (!code.valid() || (module[code].flags & kOptimized) || !module[code].parent.valid())
+    return false;
+  if (!plain) plain = find_plain_classes(module);
+  return !plain->contains(code.index);
 }
 
 bool may_replace(Module& module, std::string_view name) {

@@ -1,6 +1,7 @@
 #pragma once
 // Which names a module may give a meaning of its own.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -25,6 +26,15 @@ bool may_be_bound(Module& module, BoundNames& names, std::string_view name);
 /// builtins: `globals()["getattr"] = f`, `exec`, `builtins.getattr = f`, `sys.modules` … The name
 /// or text that tells, or nothing.
 std::string binds_dynamically(Module& module);
+
+/// The class bodies (CodeId::index) whose namespace begins as an empty dict of its own: their
+/// classes have neither bases nor keywords. Any other class may have a metaclass whose
+/// `__prepare__` fills the namespace, where the body looks for the builtins first.
+using PlainClasses = std::unordered_set<std::uint32_t>;
+PlainClasses find_plain_classes(Module& module);
+
+/// Is it the body of a class that is none of `plain`? These are found when they are not there.
+bool has_given_namespace(Module& module, CodeId code, std::optional<PlainClasses>& plain);
 
 /// Does code of the module bind `name` or hold it in one of its texts?
 bool may_replace(Module& module, std::string_view name);

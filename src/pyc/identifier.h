@@ -14,7 +14,7 @@ bool is_keyword(std::string_view name, PyVersion version);
 bool is_identifier(std::string_view name);
 
 /// Does `name`, written in a source of that version, give this very name? It is an identifier and
-/// no reserved word, and the compiler's normalisation (NFKC) leaves it as it is.
+/// no reserved word nor `__debug__`, and the compiler's normalisation (NFKC) leaves it as it is.
 bool is_writable_name(std::string_view name, PyVersion version);
 
 /// The same for `a.b.c`, part by part.

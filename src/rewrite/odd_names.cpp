@@ -158,7 +158,8 @@ class Reaching {
       f.parameters.push_back({name, ParamKind::Positional, ExprId::none(), ExprId::none()});
     ast_.functions.push_back(f);
     const ExprId inner =
-        call("setattr", {ast_.name(names[1]), text(target.a), ast_.name(names[0])}, target.origin);
+        call_of(builtin(ast_, "setattr"),
+                {ast_.name(names[1]), text(target.a), ast_.name(names[0])}, target.origin);
     const ExprId lambda =
         ast_.expr(ExprKind::Lambda, {inner}, static_cast<std::uint32_t>(ast_.functions.size() - 1));
     to_call(id, ast_.expr(ExprKind::Call, {lambda, value, object}, UINT32_MAX, 0, target.origin));
@@ -231,7 +232,10 @@ class Reaching {
   ExprId text(std::uint32_t name) { return text(r_.text(StrId(name))); }
 
   ExprId call(std::string_view name, std::initializer_list<ExprId> arguments, Origin origin) {
-    std::vector<ExprId> kids = {builtin(ast_, name)};
+    return call_of(builtin(ast_, name, r_.code), arguments, origin);
+  }
+  ExprId call_of(ExprId callee, std::initializer_list<ExprId> arguments, Origin origin) {
+    std::vector<ExprId> kids = {callee};
     kids.insert(kids.end(), arguments.begin(), arguments.end());
     return ast_.expr(ExprKind::Call, kids, UINT32_MAX, 0, origin);
   }

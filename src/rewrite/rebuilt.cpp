@@ -26,14 +26,14 @@ class Rebuilder {
     const std::vector<std::uint32_t> live = set_aside_live_objects();
     const ExprId data = text(ConstKind::Bytes, write_marshal(module_, code_));
     const ExprId load = with_live_objects(
-        call(attribute(call(builtin(ast_, "__import__"), {text(ConstKind::Str, "marshal")}),
+        call(attribute(call(builtin(ast_, "__import__", code_), {text(ConstKind::Str, "marshal")}),
                        "loads"),
              {data}),
         live);
     const Role role = role_of(module_, code_);
     if (role == Role::Module || role == Role::Class) {
       if (role == Role::Class) return class_body(load);
-      return statement(StmtKind::Expr, call(builtin(ast_, "exec"), {load}));
+      return statement(StmtKind::Expr, call(builtin(ast_, "exec", code_), {load}));
     }
     std::vector<ExprId> all = {function(load)};
     pass_arguments(all);
@@ -178,7 +178,7 @@ class Rebuilder {
       if (instr.op == Op::FOR_ITER) break;
       if (instr.op == Op::GET_ANEXT) return call(attribute(value, "__aiter__"), {});
     }
-    return call(builtin(ast_, "iter"), {value});
+    return call(builtin(ast_, "iter", code_), {value});
   }
 
   void pass_arguments(std::vector<ExprId>& all) {
@@ -209,13 +209,13 @@ class Rebuilder {
   StmtId class_body(ExprId load) {
     const ExprId cells = closure();
     const ExprId globals = attribute(lambda(zero()), "__globals__");
-    const ExprId space = call(builtin(ast_, "locals"), {});
+    const ExprId space = call(builtin(ast_, "locals", code_), {});
     if (!cells)
-      return statement(StmtKind::Expr, call(builtin(ast_, "exec"), {load, globals, space}));
+      return statement(StmtKind::Expr, call(builtin(ast_, "exec", code_), {load, globals, space}));
     if (object_.version.has_exception_table()) {
       const ExprId keyword = ast_.expr(ExprKind::Keyword, {cells}, module_.intern("closure").index);
       return statement(StmtKind::Expr,
-                       call(builtin(ast_, "exec"), {load, globals, space, keyword}));
+                       call(builtin(ast_, "exec", code_), {load, globals, space, keyword}));
     }
     const ExprId name = text(ConstKind::Str, module_[object_.name]);
     const ExprId body =
@@ -228,7 +228,7 @@ class Rebuilder {
     const ExprId meta = ast_.expr(ExprKind::Lambda, {handed_out},
                                   static_cast<std::uint32_t>(ast_.functions.size() - 1));
     const ExprId keyword = ast_.expr(ExprKind::Keyword, {meta}, module_.intern("metaclass").index);
-    const ExprId built = call(builtin(ast_, "__build_class__"), {body, name, keyword});
+    const ExprId built = call(builtin(ast_, "__build_class__", code_), {body, name, keyword});
     return statement(StmtKind::Expr, call(attribute(space, "update"), {built}));
   }
 

@@ -3,6 +3,8 @@
 //   getattr(o, "if") · setattr(o, "if", v) · delattr(o, "if") · (lambda value, to: setattr(to,
 //   "if", value))(v, o) · globals()["if"] = v · locals()["if"] = v · eval(compile("x", "",
 //   "eval").replace(co_names=("if",)), globals()), or without `globals()`
+// In the body of a class with bases or keywords each builtin is `(lambda: getattr)()`: such a body
+// may find any name in the namespace that a metaclass gives it, a function looks past that.
 //
 // Premises: the name is one that no source can hold, so that the text has no other way to say it;
 // the builtins are what the names say: no code of the module binds the name that is used (of
@@ -28,7 +30,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(Lifted& lifted, Module& module) : lifted_(lifted), module_(module) {}
+  Reader(Lifted& lifted, Module& module, std::set<std::string>* builtins)
+      : lifted_(lifted), module_(module), builtins_(builtins) {}
 
   void run() {
     if (!any()) return;
@@ -45,7 +48,10 @@ class Reader {
  private:
   Lifted& lifted_;
   Module& module_;
+  std::set<std::string>* const builtins_;
   BoundNames bound_;
+  std::optional<PlainClasses> plain_;
+  std::vector<std::string> called_;  // builtins that the operation at hand was found to call
   std::vector<std::uint32_t> uses_;
   std::vector<bool> gone_;
 
@@ -92,8 +98,15 @@ class Reader {
   bool is_builtin(const Lifted& lifted, ValueId id, std::string_view name) {
     const Value& value = lifted[id];
     if (value.kind != ValueKind::Operation) return false;
-    if (value.op == Op::LOAD_GLOBAL || value.op == Op::LOAD_NAME)
-      return module_[StrId(value.arg)] == name && !may_be_bound(module_, bound_, name);
+    if (value.op == Op::LOAD_GLOBAL || value.op == Op::LOAD_NAME) {
+      if (module_[StrId(value.arg)] != name || may_be_bound(module_, bound_, name)) return false;
+      if (value.op == Op::LOAD_NAME && has_given_namespace(module_, lifted.code, plain_))
+        return false;
+      called_.emplace_back(name);
+      return true;
+    }
+    if (value.op == Op::CALL && value.operands.size() == 1)
+      return gives_builtin(lifted, value.operands[0], name);
     if ((value.op != Op::LOAD_ATTR && value.op != Op::LOAD_METHOD) ||
         module_[StrId(value.arg)] != name)
       return false;
@@ -102,6 +115,42 @@ class Reader {
            lifted[import->operands[0]].op != Op::LOAD_ATTR &&
            is_builtin(lifted, import->operands[0], "__import__") &&
            is_text(lifted, import->operands[1], "builtins");
+  }
+
+  /// `lambda: name`
+  bool gives_builtin(const Lifted& lifted, ValueId function, std::string_view name) {
+    const CodeObject* object = made_code(lifted, function);
+    if (!object || object->parameter_count() != 0 || !object->slots.empty()) return false;
+    return with_only_block(function, lifted, [&](const Lifted& inner, const LiftedBlock& block) {
+      const std::size_t size = operation(inner, block.value, Op::LOAD_GLOBAL) ? 1 : 4;
+      return block.body.size() == size && block.body.back() == block.value &&
+             !operation(inner, block.value, Op::CALL) && is_builtin(inner, block.value, name);
+    });
+  }
+
+  /// The code of a function that is made without anything but its code.
+  const CodeObject* made_code(const Lifted& lifted, ValueId function) const {
+    const Value* made = operation(lifted, function, Op::MAKE_FUNCTION);
+    if (!made || made->arg != 0 || made->operands.empty()) return nullptr;
+    const Const* code = constant(lifted, made->operands[0], ConstKind::Code);
+    if (!code) return nullptr;
+    const CodeObject& object = module_[code->code];
+    const std::uint32_t others =
+        kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator;
+    return (object.flags & kOptimized) && !(object.flags & others) ? &object : nullptr;
+  }
+
+  /// `see(inner, block)` of such a function whose body is one block that returns a value.
+  template <class See>
+  bool with_only_block(ValueId function, const Lifted& lifted, See see) {
+    const CodeId code = constant(lifted, lifted[function].operands[0], ConstKind::Code)->code;
+    try {
+      const Lifted inner = lift(module_, code, build_cfg(module_, code, decode(module_, code)));
+      const LiftedBlock& block = inner[inner.entry];
+      return block.term == TermKind::Return && !block.region.valid() && see(inner, block);
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   /// A call of the builtin with so many arguments.
@@ -133,6 +182,7 @@ class Reader {
     for (ValueId part : parts)
       if (!collect(part, gone)) return;
     for (ValueId part : gone) gone_[part.index] = true;
+    if (builtins_) builtins_->insert(called_.begin(), called_.end());
     Value& value = lifted_[id];
     value.op = op;
     value.arg = module_.intern(name).index;
@@ -143,6 +193,7 @@ class Reader {
   void read(ValueId id) {
     const Value value = lifted_[id];
     if (value.kind != ValueKind::Operation) return;
+    called_.clear();
     if (value.op == Op::STORE_SUBSCR) return store_variable(id, value);
     if (value.op != Op::CALL) return;
     const std::span<const ValueId> all = value.operands;
@@ -206,38 +257,32 @@ class Reader {
 
   /// `lambda value, to: setattr(to, 'if', value)`: the name.
   std::optional<std::string_view> stores_argument(ValueId function) {
-    const Value* made = operation(lifted_, function, Op::MAKE_FUNCTION);
-    if (!made || made->arg != 0 || made->operands.empty()) return std::nullopt;
-    const Const* code = constant(lifted_, made->operands[0], ConstKind::Code);
-    if (!code) return std::nullopt;
-    const CodeObject& object = module_[code->code];
-    if (object.argcount != 2 || object.kwonlyargcount != 0 || object.slots.size() != 2 ||
-        (object.flags & (kVarArgs | kVarKeywords | kGenerator | kCoroutine | kAsyncGenerator)))
+    const CodeObject* object = made_code(lifted_, function);
+    if (!object || object->argcount != 2 || object->kwonlyargcount != 0 ||
+        object->slots.size() != 2)
       return std::nullopt;
-    try {
-      const Lifted inner =
-          lift(module_, code->code, build_cfg(module_, code->code, decode(module_, code->code)));
-      const LiftedBlock& block = inner[inner.entry];
-      if (block.term != TermKind::Return || block.region.valid() ||
-          !is_call(inner, block.value, "setattr", 3) || block.body.back() != block.value)
-        return std::nullopt;
+    std::optional<std::string_view> name;
+    with_only_block(function, lifted_, [&](const Lifted& inner, const LiftedBlock& block) {
+      if (!is_call(inner, block.value, "setattr", 3) || block.body.back() != block.value)
+        return false;
       const std::span<const ValueId> all = inner[block.value].operands;
       const auto loads = [&](ValueId id, std::uint32_t slot) {
         const Value* load = operation(inner, id, Op::LOAD_FAST);
         return load && load->arg == slot;
       };
       const std::size_t callee = inner[all[0]].op == Op::LOAD_GLOBAL ? 1 : 4;
-      if (!loads(all[1], 1) || !loads(all[3], 0) || block.body.size() != callee + 4)
-        return std::nullopt;
-      return odd(constant(inner, all[2], ConstKind::Str));
-    } catch (const Error&) {
-      return std::nullopt;
-    }
+      if (loads(all[1], 1) && loads(all[3], 0) && block.body.size() == callee + 4)
+        name = odd(constant(inner, all[2], ConstKind::Str));
+      return true;
+    });
+    return name;
   }
 };
 
 }  // namespace
 
-void read_odd_names(Lifted& lifted, Module& module) { Reader(lifted, module).run(); }
+void read_odd_names(Lifted& lifted, Module& module, std::set<std::string>* builtins) {
+  Reader(lifted, module, builtins).run();
+}
 
 }  // namespace depyf::simplifying

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct SimplifyOptions {
   bool displays = false;  // sets of constants in one order, large dicts at once: for comparing only
   bool odd_names =
       false;  // what the printer writes for names that no source can hold: for comparing only
+  std::set<std::string>* builtins = nullptr;  // with odd_names: those that the text calls for them
   bool unread_temporaries = true;  // locals of Dynamo's naming that nothing reads are promoted, so
                                    // that their values die earlier
   bool late_loads = true;  // loads without effect stand right before the expression that reads them

@@ -367,6 +367,7 @@ class Verifier {
       if (one.detail.empty() || !ignored_.insert(one.detail).second) continue;
       if (out.codes.empty()) out.detail += (out.detail.empty() ? "" : "; ") + one.detail;
     }
+    if (is_proof(out.kind)) add(out.detail, taken_for_granted());
     // Functions that only dead code makes decide no more than whether the two are identical.
     if (options_.nested && out.kind == VerdictKind::Identical) {
       adopt(dead_);
@@ -388,8 +389,10 @@ class Verifier {
   bool locals_order_differs_ = false;      // of the last pair, whose code asks for its locals
   bool unused_locals_differ_ = false;      // of the last pair
   std::set<std::string> ignored_;
+  std::set<std::string> builtins_;  // that the text calls and the bytecode does not
   std::optional<std::string> binds_by_;
   std::optional<bool> replaces_import_;
+  std::optional<PlainClasses> plain_classes_;
 
   std::string path(CodeId id) const {
     std::vector<std::string_view> names;
@@ -427,6 +430,16 @@ class Verifier {
     return names;
   }
 
+  /// No list of what binds names is complete: `pickle.loads` may do all that is said in a text.
+  std::string taken_for_granted() const {
+    if (builtins_.empty()) return {};
+    std::string names;
+    for (const std::string& name : builtins_) names += (names.empty() ? "" : ", ") + name;
+    return "taken for granted: nothing replaces the builtins that the text calls and the bytecode "
+           "does not: " +
+           names;
+  }
+
   Verdict compare_rebuilt(CodeId x, CodeId y) {
     Verdict out;
     try {
@@ -457,13 +470,7 @@ class Verifier {
       return out;
     }
     out.kind = VerdictKind::Equivalent;
-    out.detail =
-        "ignored: functions that are rebuilt from their bytes run one frame deeper, so that "
-        "recursion meets its limit at half the depth, and have another __code__ and constants "
-        "of their own at each call";
-    if (!binds_by().empty())
-      out.detail += "; that the module, which binds names with " + binds_by() +
-                    ", may so bind __import__, which they call";
+    out.detail = rebuilding_ignores(x);
     // The statement around the bytes has a name of its own where no source can hold the code's.
     if (canon_.str(kA, a_[x].name) != canon_.str(kB, b_[y].name) ||
         canon_.str(kA, a_[x].qualname) != canon_.str(kB, b_[y].qualname))
@@ -472,16 +479,47 @@ class Verifier {
     return out;
   }
 
+  /// What a caller may tell code that runs the bytes from the code itself by.
+  std::string rebuilding_ignores(CodeId id) {
+    const CodeObject& code = a_[id];
+    std::string said =
+        "ignored: functions that are rebuilt from their bytes run one frame deeper, so that "
+        "recursion meets its limit at half the depth, have another __code__ and constants "
+        "of their own at each call, and keep their arguments alive until they return";
+    if (code.flags & kAsyncGenerator)
+      said +=
+          "; that an async generator among them is made by a plain function "
+          "(inspect.isasyncgenfunction)";
+    else if (code.flags & (kGenerator | kCoroutine))
+      said +=
+          "; that a generator or coroutine among them runs inside another one, which is what its "
+          "frame shows (gi_frame, gi_yieldfrom)";
+    if (has_given_namespace(a_, id, plain_classes_))
+      said +=
+          "; that the namespace of a class with bases or keywords, if it is no dict, sees "
+          "__module__ and __qualname__ stored twice";
+    if (!binds_by().empty())
+      said += "; that the module, which binds names with " + binds_by() +
+              ", may so bind __import__, which they call";
+    builtins_.insert("__import__");
+    if (calls_more(code)) builtins_.insert(code.flags & kOptimized ? "iter" : "exec");
+    if (!(code.flags & kOptimized)) builtins_.insert("locals");
+    return said;
+  }
+
+  /// Is more called than __import__ to run the bytes?
+  bool calls_more(const CodeObject& code) const {
+    return !(code.flags & kOptimized) ||
+           (!code.slots.empty() && a_[code.slots[0].name].starts_with('.'));
+  }
+
   /// Why code that runs the bytes may do something else than the code itself: what it calls for
   /// that (rewrite/rebuilt.cpp), and the NaNs, each of which equals nothing but itself.
   std::string rebuilding_problem(CodeId id) {
     if (!replaces_import_) replaces_import_ = may_replace(a_, "__import__");
     if (*replaces_import_)
       return "code that is rebuilt from its bytes calls __import__, which the module may replace";
-    const CodeObject& code = a_[id];
-    const bool calls_more = !(code.flags & kOptimized) ||
-                            (!code.slots.empty() && a_[code.slots[0].name].starts_with('.'));
-    if (calls_more && !binds_by().empty())
+    if (calls_more(a_[id]) && !binds_by().empty())
       return "code that is rebuilt from its bytes calls builtins, which the module may bind with " +
              binds_by();
     if (holds_nan(id)) return "code that is rebuilt from its bytes has another NaN at each call";
@@ -802,6 +840,8 @@ class Verifier {
       const bool odd_names = options_.decompiled && !options_.live && has_odd_name(x);
       const bool bound = odd_names && !binds_by().empty();
       simplify_a.odd_names = simplify_b.odd_names = odd_names && !bound;
+      std::set<std::string> builtins;
+      simplify_a.builtins = simplify_b.builtins = &builtins;
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, a_, simplify_a);
       simplify(lifted_b, b_, simplify_b);
@@ -830,6 +870,7 @@ class Verifier {
       }
       if (!difference) {
         add(ignored, outlives);
+        builtins_.merge(builtins);
         return std::nullopt;
       }
       Verdict out = different(*difference);

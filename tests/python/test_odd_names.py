@@ -37,7 +37,7 @@ def function(source, table, name="f"):
     made.__code__ = renamed(made.__code__, table)
     return made
 ODD = ["if", "0", "a b", "a_b", "a-b", "\ufb01", "fi", "", "\u212b", "x\u0301\u0323", "x!" * 300, "a\nb",
-       "\x1b[31m", "'\"\\", "None", "\udc80", "stages.0", "@pytest_ar"]
+       "\x1b[31m", "'\"\\", "None", "\udc80", "stages.0", "@pytest_ar", "__debug__"]
 """
 
 RECOMPILED = (
@@ -375,6 +375,121 @@ def test_a_builtin_that_the_module_may_bind_proves_no_name(version, name, tmp_pa
         reads = "%s(" % name in text.split("def f", 1)[-1].split("class A", 1)[-1]
         assert not (proven and reads), (program, text, said)
         assert "rebuilds it from its bytes" in text or "may bind with" in said, (program, said)
+
+
+# A class body looks for the builtins in the namespace that a metaclass gives it, first.
+NAMESPACES = [
+    "class M(type):\n    %s\n" % line
+    for line in (
+        "def __prepare__(n, b): return GIVEN",
+        "__prepare__ = classmethod(lambda m, n, b: GIVEN)",
+        "pass\nM.__prepare__ = classmethod(lambda m, n, b: GIVEN)",
+    )
+] + ["class M(type): pass\nsetter = type.__dict__\n"]  # a module that may bind by other means
+BODY = """
+GIVEN = {name + rest: lambda *a: {"if": "WRONG"} for name, rest in zip(
+    ["get", "set", "loc", "ev", "comp", "glob", "ex", "__imp"],
+    ["attr", "attr", "als", "al", "ile", "als", "ec", "ort__"])}
+class O: pass
+o = O()
+o.ODD = 5
+def made(v):
+    class Plain:
+        held = v
+        ODD = 1
+        x = o.ODD
+    class C(Plain, metaclass=M):
+        held = v
+        x = o.ODD
+        o.ODD = v
+        ODD = 4
+        y = ODD
+        z = [q.ODD for q in [o]]
+    return C, Plain
+for A in made(7): print(A.x, o.ODD, A.held, getattr(A, "if", None))
+print(made(7)[0].y, made(7)[0].z)
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_a_class_body_with_a_namespace_of_its_own_finds_the_builtins(version, tmp_path):
+    programs = [start + BODY for start in NAMESPACES]
+    for number, (proven, text, said) in enumerate(decompiled(version, tmp_path, *programs)):
+        both = [
+            PRELUDE + "exec(renamed(compile(%r, 'm', 'exec'), {'ODD': 'if'}), {'__name__': 'm'})",
+            "exec(compile(%r, 'm', 'exec'), {'__name__': 'm'})",
+        ]
+        wanted = run(version, both[0] % programs[number])
+        assert "WRONG" not in wanted and run(version, both[1] % text) == wanted, (text, wanted)
+        if number == len(NAMESPACES) - 1:
+            assert not proven or "rebuilds it" in text, text
+        else:
+            assert proven and "(lambda: getattr)()(o, 'if')" in text, (text, said)
+            assert "taken for granted" in said and "getattr" in said.split("granted")[1], said
+            assert "        x = getattr(o, 'if')" in text, text  # of a class with no bases
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.12", "3.14"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import types; print(types.FunctionType(f.__code__, {})(o))",
+        "print(type(f)(f.__code__, {})(o))",
+        "import gc; gc.get_referents(f)",
+        "import ctypes",
+        "import pickle",
+        "from pickle import loads",
+    ],
+)
+def test_what_gives_a_function_other_globals_binds_builtins(version, line, tmp_path):
+    program = "def f(o): return o.ODD\n%s\n" % line
+    [(proven, text, said)] = decompiled(version, tmp_path, program)
+    assert not proven or ("rebuilds it" in text and "taken for granted" in said), (text, said)
+    [(proven, text, said)] = decompiled(version, tmp_path, program.replace("ODD", "even"))
+    assert proven and "taken for granted" not in said, (text, said)
+
+
+DEBUG = [
+    "def f(ODD): return ODD\nprint(f(1))",
+    "def f(*, ODD=2): return ODD\nprint(f(ODD=1))",
+    "def f(**k): return k\nprint(f(ODD=2))",
+    "def f():\n global ODD\n ODD = 4\n return ODD\nprint(f())",
+    "ODD = 1\nprint(ODD)",
+    "print([ODD for ODD in (1, 2)])",
+    "class O: pass\no = O()\no.ODD = 4\nprint(o.ODD)\ndel o.ODD\nprint(vars(o))",
+    "class O: ODD = 4\nprint(vars(O)['ODD'])",
+    "def f():\n ODD = 1\n def g():\n  nonlocal ODD\n  ODD += 1\n  return ODD\n return g()\nprint(f())",
+    "def ODD(): return 1\nprint(ODD())",
+    "import os as ODD\nprint(ODD.name)",
+    "for ODD in (1, 2): print(ODD)",
+    "with open('/dev/null') as ODD: print(ODD.name)",
+]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_debug_is_a_name_that_no_source_can_store(version):
+    program = (
+        PRELUDE
+        + """
+import contextlib, io
+from depyf import _core
+def outcome(code):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {"__name__": "m"})
+    return out.getvalue()
+for source in %r:
+    code = renamed(compile(source, "m", "exec"), {"ODD": "__debug__"})
+    text = _core.decompile(code)[0]
+    found = outcome(compile(text, "m", "exec"))
+    assert found == outcome(code), (source, text, found)
+print("ok")
+"""
+        % DEBUG
+    )
+    if version == "3.7":  # where code objects cannot be changed by the text
+        program = program.replace(repr(DEBUG), repr(DEBUG[:3] + DEBUG[6:7]))
+    assert run(version, program).endswith("ok\n")
 
 
 def test_a_module_that_binds_nothing_so_keeps_the_readable_form(tmp_path):

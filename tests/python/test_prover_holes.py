@@ -284,6 +284,71 @@ def test_globals_of_functions_count():
     assert depyf.compare(made[0], made[2]).verdict == "different"
 
 
+def closures(cells_f, cells_g):
+    def both():
+        a = b = 0
+
+        def step():
+            nonlocal a, b
+            a += 1
+            b += 2
+            return a, b
+
+        return step
+
+    made = both()
+    parts = (made.__code__, made.__globals__, "step", None)
+    return [types.FunctionType(*parts, tuple(cells)) for cells in (cells_f, cells_g)]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="types.CellType")
+def test_closures_that_share_variables_in_another_way_are_not_proven():
+    c = [types.CellType(0) for _ in range(4)]
+    assert depyf.compare(*closures((c[0], c[1]), (c[0], c[1]))).verdict == "identical"
+    for first, second in [((0, 0), (0, 1)), ((0, 0), (2, 3)), ((0, 1), (1, 0)), ((0, 1), (2, 0))]:
+        found = depyf.compare(*closures([c[i] for i in first], [c[i] for i in second]))
+        assert not found and "share" in found.detail, (first, second, found)
+    apart = depyf.compare(*closures((c[0], c[1]), (c[2], c[3])))
+    assert apart and "share no variables" in apart.ignored
+    one = depyf.compare(*closures((c[0], c[1]), (c[0], c[3])))
+    assert one and "share not these: b" in one.ignored, one.ignored
+    assert depyf.compare(*closures((c[0], c[0]), (c[2], c[2])))
+
+
+def test_globals_that_compute_values_or_are_read_by_name_are_not_proven():
+    class Computing(dict):
+        def __missing__(self, name):
+            raise AssertionError("compare() runs nothing")
+
+        get = __getitem__ = __missing__
+
+    plain = function("def f(): return K")
+    computed = [types.FunctionType(plain, kind(K=1)) for kind in (dict, Computing)]
+    assert depyf.compare(*computed).verdict == "unproven"
+    for text in ("eval(k)", "globals()[k]", "exec(k)"):
+        code = function("def f(k): return %s" % text)
+        made = [types.FunctionType(code, {"x": value}) for value in (1, 1, 2)]
+        assert depyf.compare(made[0], made[1])
+        found = depyf.compare(made[0], made[2])
+        assert found.verdict == "unproven" and "globals" in found.detail, found
+    odd = [
+        types.FunctionType(plain, {"K": 1, "__builtins__": Computing(len=n)}) for n in (len, print)
+    ]
+    assert depyf.compare(*odd).verdict == "unproven"
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.12", "3.14"])
+def test_the_verdict_names_what_bytes_that_run_inside_a_function_show(version, tmp_path):
+    program = "%s f(v):\n odd = 1\n x = locals(), v\n v = None\n %s\n"
+    said = decompiled(version, tmp_path, program % ("def", "return x")).stderr
+    assert "keep their arguments alive until they return" in said, said
+    assert "taken for granted" in said and "__import__" in said and "gi_frame" not in said, said
+    said = decompiled(version, tmp_path, program % ("def", "yield x")).stderr
+    assert "(gi_frame, gi_yieldfrom)" in said, said
+    said = decompiled(version, tmp_path, program % ("async def", "yield x")).stderr
+    assert "inspect.isasyncgenfunction" in said and "gi_frame" not in said, said
+
+
 @pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
 def test_a_class_rebuilt_from_bytes_that_loses_its_static_attributes_is_not_proven(
     version, tmp_path
