@@ -4,11 +4,13 @@ depyf works at that moment."""
 import ast
 import functools
 import linecache
+import logging
 import os
 import pathlib
 import signal
 import sys
 import time
+import traceback
 
 import depyf
 import pytest
@@ -110,6 +112,8 @@ PLACES = [
     "depyf.torch.compat:graph_outputs",
     "depyf.torch.capture.hub:Session.on_trace",
     "depyf.recompile:write_atomically",
+    "depyf.torch.journal:append_text",
+    "depyf.torch.compat.frames:_text_of_one",
 ]
 
 
@@ -127,8 +131,13 @@ def kinds(error):
     return found
 
 
+def alone(monkeypatch):
+    """Nobody but depyf listens to torch's trace: pytest does."""
+    monkeypatch.setattr(logging.getLogger("torch.__trace"), "handlers", [])
+
+
 @pytest.fixture
-def alarm(request):
+def alarm():
     before = signal.getsignal(signal.SIGALRM)
     yield
     signal.signal(signal.SIGALRM, before)
@@ -166,6 +175,7 @@ def compile_interrupted(monkeypatch, tmp_path, place, handler, wanted, come=come
     import depyf.torch.capture.hub  # noqa: F401
 
     torch._dynamo.reset()
+    alone(monkeypatch)
     signal.signal(signal.SIGALRM, handler)
     compiled = torch.compile(f, backend="eager")
     with depyf.prepare_debug(str(tmp_path / "dump")):
@@ -191,6 +201,29 @@ def test_at_whatever_depyf_does(monkeypatch, tmp_path, alarm, place):
 @pytest.mark.parametrize("place", [PLACES[0], PLACES[5]])
 def test_a_generator_makes_another_exception_of_it(monkeypatch, tmp_path, alarm, place):
     compile_interrupted(monkeypatch, tmp_path, place, stops, StopIteration, come=comes_in_generator)
+
+
+def test_no_function_formats_exceptions_that_may_lose_one(monkeypatch):
+    """Those of traceback catch what a handler raises meanwhile."""
+    asked = []
+    real = traceback.format_exc
+
+    def format_exc(*arguments, **named):
+        asked.append(arguments)
+        return real(*arguments, **named)
+
+    alone(monkeypatch)
+    monkeypatch.setattr(traceback, "format_exc", format_exc)
+    torch._dynamo.reset()
+    torch.compile(f, backend="eager")(torch.ones(2))
+    plain = len(asked)
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        torch.compile(f, backend="eager")(torch.ones(2))
+    assert len(asked) == 2 * plain
+    (found,) = [one for entry in run.entries() for one in entry.breaks]
+    assert "graph_break" in found.text and "Unsupported: " in found.text
+    assert "Traceback (most recent call last):" in found.text
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="Linux tells the descriptors")

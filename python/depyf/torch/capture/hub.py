@@ -3,6 +3,7 @@
 They are there only while a block is open, or a graph that was captured in one still waits for its
 backward."""
 
+import _thread
 import atexit
 import functools
 import logging
@@ -105,6 +106,8 @@ class Hub:
         self._fusion_attached = False
         self._fusion: List[Callable[[], None]] = []  # each ends the watch on one of its loggers
         self._in_child: Optional[Callable[[], None]] = None
+        # thread -> records that wait for the next one
+        self._held: Dict[int, List[Tuple[str, Dict[str, Any], Callable[[], Any]]]] = {}
         self._formatted: Any = None  # takes away what watches graphs that a backend formats
 
     def add(self, session: Session) -> None:
@@ -119,6 +122,8 @@ class Hub:
         return bool(self._sessions)
 
     def remove(self, session: Session) -> None:
+        for thread in list(self._held):
+            self._take_held(thread)
         with self._lock:
             session.open = False
             if session in self._sessions:
@@ -307,13 +312,15 @@ class Hub:
         if record.name == "artifact" and SKIPPED_ARTIFACTS.match(artifact):
             return
         metadata[record.name] = details
-        self._told(record.name, metadata, record.payload)
+        self._told(record.name, metadata, functools.partial(compat.payload_of, record))
 
     def _marked(self, record: compat.Offered) -> None:
         """Takes the begin or the end of something that torch times.
 
         There are many of them for each compile, so that nothing else of them is computed.
         """
+        if self._held:
+            self._take_held(_thread.get_ident())
         try:
             mark = read_mark(record.payload())
             if mark is None:
@@ -332,6 +339,24 @@ class Hub:
             self._tell("reading torch's trace", error)
 
     def _told(self, kind: str, metadata: Dict[str, Any], made: Callable[[], Any]) -> None:
+        """Takes a record.
+
+        The figures of a compile come where torch drops exceptions. With them depyf writes files,
+        which takes long, and a signal handler of the program may raise an exception meanwhile. So
+        they wait for what torch tells next.
+        """
+        if kind == "compilation_metrics" and compat.drops_exceptions():
+            held = self._held.setdefault(_thread.get_ident(), [])
+            held.append((kind, metadata, made))
+            return
+        self._take_held(_thread.get_ident())
+        self._take_record(kind, metadata, made)
+
+    def _take_held(self, thread: int) -> None:
+        for kind, metadata, made in self._held.pop(thread, ()):
+            self._take_record(kind, metadata, made)
+
+    def _take_record(self, kind: str, metadata: Dict[str, Any], made: Callable[[], Any]) -> None:
         payload: Any = None
         failure: Optional[Exception] = None
         try:

@@ -126,6 +126,63 @@ def _known_line(filename: str, number: int) -> str:
     return str(lines[number - 1]).strip() if 0 < number <= len(lines) else ""
 
 
+def exception_text(error: Optional[BaseException]) -> str:
+    """What `traceback.format_exc` says of an exception, without notes and marks below lines, and
+    with the lines of the files that linecache has read already.
+
+    The functions of `traceback` catch exceptions, and would lose one that a signal handler of the
+    program raises meanwhile.
+    """
+    found: List[str] = []
+    known: List[BaseException] = []
+    joined = ""
+    while error is not None and all(error is not one for one in known):
+        known.append(error)
+        found.insert(0, _text_of_one(error) + joined)
+        if error.__cause__ is not None:
+            error, joined = error.__cause__, _BECAUSE
+        else:
+            context = None if error.__suppress_context__ else error.__context__
+            error, joined = context, _MEANWHILE
+    return "".join(found) if found else "NoneType: None\n"
+
+
+_BECAUSE = "\nThe above exception was the direct cause of the following exception:\n\n"
+_MEANWHILE = "\nDuring handling of the above exception, another exception occurred:\n\n"
+#: frames of one line that are shown one after the other
+_SAME_LINES = 3
+
+
+def _text_of_one(error: BaseException) -> str:
+    lines: List[str] = []
+    trace, last, times = error.__traceback__, None, 0
+    if trace is not None:
+        lines.append("Traceback (most recent call last):")
+    while trace is not None:
+        code, number = trace.tb_frame.f_code, trace.tb_lineno
+        times = times + 1 if last == (code, number) else 1
+        last = code, number
+        if times <= _SAME_LINES:
+            lines.append('  File "%s", line %s, in %s' % (code.co_filename, number, code.co_name))
+            shown = _known_line(code.co_filename, number or 0)
+            lines += ["    " + shown] if shown else []
+        trace = trace.tb_next
+    kind = type(error)
+    module = kind.__module__
+    name = (
+        kind.__qualname__
+        if module in ("builtins", "__main__")
+        else "%s.%s" % (module, kind.__qualname__)
+    )
+    try:
+        said = str(error)
+    except Exception:  # of a class of the program
+        pass_on()
+        said = "<exception str() failed>"
+    lines.append("%s: %s" % (name, said) if said else name)
+    return "\n".join(lines) + "\n"
+
+
 def frames_of_failure(error: Optional[BaseException]) -> List[str]:
     """The lines of the program that Dynamo traced when an exception was raised, as a traceback has
     them, outermost first; [] where torch does not tell.

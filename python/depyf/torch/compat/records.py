@@ -4,8 +4,10 @@ import dataclasses
 import json
 import logging
 import sys
+import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
+from depyf.torch.compat.frames import exception_text
 from depyf.torch.compat.probes import probe
 from depyf.torch.compat.unseen import untraced
 
@@ -124,6 +126,48 @@ def details_of(record: Offered) -> Any:
             except (TypeError, ValueError):  # a field that only torch knows how to write
                 pass
     return record.details()
+
+
+def payload_of(record: Offered) -> Any:
+    """What torch writes as the payload of a record.
+
+    Where that ends with the exception at hand, depyf has another function that formats it.
+    """
+    made = record.payload
+    if type(made) is not types.FunctionType:
+        return made()
+    code = made.__code__
+    if (
+        not {"traceback", "format_exc"}.issuperset(code.co_names)
+        or "format_exc" not in code.co_names
+    ):
+        return made()
+    own = types.FunctionType(code, {"traceback": _Formats}, code.co_name, None, made.__closure__)
+    return own()
+
+
+class _Formats:
+    """Stands for the module `traceback` in a function of torch's that asks it for one text."""
+
+    @staticmethod
+    def format_exc() -> str:
+        return exception_text(sys.exc_info()[1])
+
+
+def drops_exceptions() -> bool:
+    """Whether torch drops an exception that is raised now, at the end of a compile of which it
+    tells one thing more.
+    """
+    drops = False
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__exit__" and code.co_filename.endswith("metrics_context.py"):
+            drops = True
+        elif code.co_name == "_compile" and code.co_filename.endswith("convert_frame.py"):
+            return drops and "chromium_event_timed" in code.co_names
+        frame = frame.f_back
+    return False
 
 
 def user_frames() -> Optional[List[Any]]:
