@@ -228,13 +228,6 @@ def decompile(
     if lost and text.proven:
         said = "ignored: names that no source can hold: " + ", ".join(map(ascii, lost))
         text.detail += ("; " if text.detail else "") + said
-    reached = _names_reached_by_builtins(found) if text.proven else []
-    if reached:
-        said = (
-            "taken for granted: nothing replaces the builtins by which the text reaches names that "
-            "no source can hold: " + ", ".join(map(ascii, reached))
-        )
-        text.detail += ("; " if text.detail else "") + said
     text.constants, text.diagnostics = made[2], made[3]
     return text
 
@@ -294,14 +287,6 @@ def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
     names = [] if name else [code.co_name]
     names += code.co_varnames + code.co_cellvars + code.co_freevars
     return [one for one in dict.fromkeys(names) if not is_writable(one)]
-
-
-def _names_reached_by_builtins(code: types.CodeType) -> List[str]:
-    """Names of attributes and globals, also of functions inside, that no source can hold."""
-    from depyf.function_source import is_writable
-    from depyf.surroundings import global_names
-
-    return sorted(n for n in global_names(code) if not all(map(is_writable, n.split("."))))
 
 
 def _beside_the_code(

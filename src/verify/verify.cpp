@@ -502,8 +502,13 @@ class Verifier {
       said += "; that the module, which binds names with " + binds_by() +
               ", may so bind __import__, which they call";
     builtins_.insert("__import__");
-    if (calls_more(code)) builtins_.insert(code.flags & kOptimized ? "iter" : "exec");
-    if (!(code.flags & kOptimized)) builtins_.insert("locals");
+    const bool by_class =  // exec() takes no cells there
+        !code.version.has_exception_table() && !free_variables(code).empty();
+    if (code.flags & kOptimized) {
+      if (calls_more(code)) builtins_.insert("iter");
+    } else {
+      builtins_.insert({by_class ? "__build_class__" : "exec", "locals"});
+    }
     return said;
   }
 
@@ -837,9 +842,9 @@ class Verifier {
       simplify_a.unread_temporaries = simplify_b.unread_temporaries = false;
       simplify_a.slices = simplify_b.slices = true;
       // What stands for such a name calls builtins, which must be the builtins.
-      const bool odd_names = options_.decompiled && !options_.live && has_odd_name(x);
-      const bool bound = odd_names && !binds_by().empty();
-      simplify_a.odd_names = simplify_b.odd_names = odd_names && !bound;
+      const bool odd_names = options_.decompiled && has_odd_name(x);
+      const bool bound = odd_names && !options_.live && !binds_by().empty();
+      simplify_a.odd_names = simplify_b.odd_names = odd_names && !options_.live && !bound;
       std::set<std::string> builtins;
       simplify_a.builtins = simplify_b.builtins = &builtins;
       simplify_a.displays = simplify_b.displays = true;
@@ -874,6 +879,8 @@ class Verifier {
         return std::nullopt;
       }
       Verdict out = different(*difference);
+      // Perhaps by the name alone, which the builtins may well reach.
+      if (odd_names && !simplify_a.odd_names) out.kind = VerdictKind::Unproven;
       if (bound)
         out.detail +=
             " (a name that no source can hold is reached by builtins, which the module "

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import depyf
+import depyf.code_edit
 from pythons import INTERPRETERS, VERSIONS, path_of, run
 
 # What the programs below start with: `renamed(code, {"name": "odd name"})` edits a code object and
@@ -490,6 +491,19 @@ print("ok")
     if version == "3.7":  # where code objects cannot be changed by the text
         program = program.replace(repr(DEBUG), repr(DEBUG[:3] + DEBUG[6:7]))
     assert run(version, program).endswith("ok\n")
+
+
+def test_a_live_function_that_the_text_reaches_a_name_for_is_not_called_different():
+    def f(o):
+        return o.ODD
+
+    f.__code__ = depyf.code_edit.replace(f.__code__, co_names=("if",))
+    found = depyf.decompile(f)
+    assert found.verdict == "unproven" and "getattr(o, 'if')" in found, found.detail
+    found = depyf.decompile(
+        depyf.code_edit.replace(compile("o.ODD", "m", "exec"), co_names=("o", "if"))
+    )
+    assert found.verdict == "unproven", found.detail
 
 
 def test_a_module_that_binds_nothing_so_keeps_the_readable_form(tmp_path):
