@@ -29,11 +29,12 @@ from depyf.terminal import place, short_path, shown
 #: are the (file, line) of the breaks without which the function would be no compile of its own;
 #: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
 #: nothing is left after it, both with the costliest first; `shown_at`
-#: is (file, line) of what is to be edited, where that is not the place of the cause
+#: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
+#: are the functions, as `function`, whose calls led there: those of the program's torch.compile
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at",
+    "shown_at outermost",
 )
 
 _GAVE_UP = (
@@ -126,6 +127,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more["within"] = within
+        more["outermost"] = frozenset(map(_outermost, cause["nodes"]))
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), **more))
         reasons.append(cause.get("reason") or {})
@@ -188,6 +190,19 @@ def _merged_by_value(
                 patch = _patch(set_there[0], *where, dynamic=True) or patch
             kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
     return [one for one in kept if one is not None]
+
+
+def _outermost(node: Any) -> Tuple[Any, ...]:
+    """The function whose call led to a compile: not the rest of one, nor what compiled code calls.
+    """
+    met: List[Any] = []
+    while not any(node is one for one in met):  # a dump may hold parts that call each other
+        met.append(node)
+        if node.is_resume and node.callers:
+            node = node.callers[0]
+        elif node.outer is not None:
+            node = node.outer
+    return tuple(node.frame)
 
 
 def _of_other_objects(cause: Dict[str, Any], nodes: List[Any]) -> List[Any]:
@@ -392,11 +407,6 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     found = _found(document, nodes, causes)
     top, others = _ranked(found, most)
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
-    firsts = {
-        (each.file, each.line): number
-        for number, one in enumerate(_ordered(top), 1)
-        for each in _float_first(one, top + others)
-    }
     for number, one in enumerate(_ordered(top), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         file, line = _shown_at(one)
@@ -406,9 +416,6 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         told += [
             _FIRST % place(*_shown_at(each), links) for each in _float_first(one, top + others)
         ]
-        first = firsts.get((one.file, one.line), number)
-        if first != number and one.row.startswith("item"):
-            told.append("needless where the float is made a tensor: see %d" % first)
         told += ["change: " + _plain(one.advice)] + _gone(one, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
@@ -554,21 +561,24 @@ def _gave_up(change: Change, number: int, told: Dict[Any, int]) -> str:
 
 #: what to do before sizes become symbolic
 _FIRST = (
-    "first: make the Python float at %s a tensor. dynamic=True makes floats symbolic, too, and "
-    "torch may then compile again for each value of it"
+    "first: change the float at %s, as its own advice says: torch compiles again for each value of "
+    "it, with dynamic=True, too"
 )
+#: rows of floats that torch makes symbolic, so that one compile is for all values
+_SYMBOLIC_FLOATS = ("float", "float attribute", "float that decides")
 
 
 def _float_first(change: Change, every: List[Change]) -> List[Change]:
-    """What is about a float of the program that is to be mended before sizes become symbolic: so
-    does the float then, and where torch cannot make it a tensor it compiles again for each value.
+    """What is about a float of the same compiled function of which torch makes a constant, also
+    where sizes are symbolic: without a change of it, each of its values takes a compile.
     """
     if "(..., dynamic=True)" not in change.advice or change.row.startswith("float"):
         return []
-    for one in [each for found in every for each in (found,) + found.also + found.gone]:
-        source = linecache.getline(one.file, one.line) if one.row.startswith("item") else ""
-        if one.row.startswith("float") or re.search(r"\bfloat\(", source):
-            return [one]
+    called = frozenset().union(*(each.outermost for each in (change,) + change.also))
+    for one in [each for found in every for each in (found,) + found.also]:
+        if one.row.startswith("float") and one.row not in _SYMBOLIC_FLOATS:
+            if one.outermost & called:
+                return [one]
     return []
 
 

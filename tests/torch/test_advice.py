@@ -1994,3 +1994,36 @@ result = f(torch.ones(3))
     assert [one for node in after for one in node.breaks]
     (failed,) = [node.failure for node in after if node.failure]
     assert failed["help"][-1] == help.text and breaks.LOOP.help[0].text not in failed["help"]
+
+
+_AVERAGED = """
+@torch.compile(backend="aot_eager")
+def average(x, decay):
+    return %s
+
+@torch.compile(backend="aot_eager")
+def step(x):
+    return x * 2
+
+for size in (3, 4, 5, 6):
+    decay = size / 10
+    average(torch.ones(3), decay)
+    step(torch.ones(size))
+%s
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the guards are of torch 2.13")
+@pytest.mark.parametrize(
+    "used, also, told",
+    [
+        ("x * decay", "", False),  # torch makes it symbolic
+        ("x.clamp(max=decay)", "", False),  # of another function
+        ("x.clamp(max=decay)", "average(torch.ones(4), decay)", True),
+    ],
+)
+def test_a_float_comes_first_only_where_sizes_gain_nothing_without(tmp_path, used, also, told):
+    document = run_of_program(_AVERAGED % (used, also), tmp_path / "program.py")
+    text = advise.text(document)
+    assert "dynamic=True) compiles once for all sizes" in text
+    assert ("first: change the float at " in text) == told
