@@ -30,11 +30,13 @@ from depyf.terminal import place, short_path, shown
 #: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
 #: nothing is left after it, both with the costliest first; `shown_at`
 #: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
-#: are the functions, as `function`, whose calls led there: those of the program's torch.compile
+#: are the functions, as `function`, whose calls led there: those of the program's torch.compile; `unsure`:
+#: (file, line) of a break because of which torch may need more time after the change than before,
+#: so that `seconds` are no figure, else None
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost",
+    "shown_at outermost unsure",
 )
 
 _GAVE_UP = (
@@ -127,6 +129,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more["within"] = within
+        more["unsure"] = _next_break(cause, advice)
         more["outermost"] = frozenset(map(_outermost, cause["nodes"]))
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), **more))
@@ -190,6 +193,24 @@ def _merged_by_value(
                 patch = _patch(set_there[0], *where, dynamic=True) or patch
             kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
     return [one for one in kept if one is not None]
+
+
+#: a setting with which sizes that depend on values are in the graph
+_OF_SIZES = "capture_dynamic_output_shape_ops = True"
+
+
+def _next_break(cause: Dict[str, Any], advice: str) -> Optional[Tuple[str, int]]:
+    """(file, line) of the break that torch meets once it traces past one in a function that others
+    call, with a size that it does not know; None where there is none. It traces up to there for
+    each of the functions around, which may take longer than what the change saves.
+    """
+    around = {node.frame for node in cause["nodes"]}
+    if cause["kind"] != "break" or _OF_SIZES not in advice or len(around) < 2:
+        return None
+    after = [one for node in cause["nodes"] for one in node.children]
+    met = [(cut["file"], cut["line"]) for one in after for cut in one.cuts]
+    own = cause["break"]["file"], cause["break"]["line"]
+    return next((one for one in met if one != own and one[1]), None)
 
 
 def _outermost(node: Any) -> Tuple[Any, ...]:
@@ -337,17 +358,20 @@ def _weight(one: Change) -> float:
     return one.seconds * (_OF_A_BREAK if one.kind == "break" else 1)
 
 
-def _rank(one: Change) -> Tuple[bool, float]:
+def _rank(one: Change) -> Tuple[bool, bool, float]:
     """What runs uncompiled first, then what costs most: which changes are listed."""
     runs_uncompiled = any(
         _fails(each) or each.gave_up > 0 or each.row == "limit" for each in (one,) + one.gone
     )
-    return not runs_uncompiled, -_weight(one)
+    return not runs_uncompiled, one.unsure is not None, -_weight(one)
 
 
 def _ordered(listed: List[Change]) -> List[Change]:
     """The changes that are listed, by what each saves; those that save alike by their rank."""
-    return sorted(sorted(listed, key=_rank), key=lambda one: -round(one.seconds, 2))
+    return sorted(
+        sorted(listed, key=_rank),
+        key=lambda one: (one.unsure is not None, -round(one.seconds, 2)),
+    )
 
 
 def _fails(one: Change) -> bool:
@@ -378,7 +402,8 @@ def _joined(group: List[Change]) -> Change:
     flat = [one for other in group[1:] for one in (other._replace(also=(), gone=()),) + other.also]
     gone = tuple(one for other in group for one in other.gone)
     more = {"also": first.also + tuple(flat), "gone": gone}
-    return first._replace(seconds=sum(each.values()), each=each, **more)
+    unsure = next((one.unsure for one in group if one.unsure is not None), None)
+    return first._replace(seconds=sum(each.values()), each=each, unsure=unsure, **more)
 
 
 def _one_for_each_advice(merged: List[Change]) -> List[Change]:
@@ -410,13 +435,14 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     for number, one in enumerate(_ordered(top), 1):
         saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
         file, line = _shown_at(one)
+        saved = "may save or cost compile time" if one.unsure else saved
         head = "%d. %s  %s" % (number, saved, place(file, line, links))
         told = [_plain(one.words + _gave_up(one, number, given_up) + _left_out(one))]
         told += _elsewhere(one, number, given_up, links)
         told += [
             _FIRST % place(*_shown_at(each), links) for each in _float_first(one, top + others)
         ]
-        told += ["change: " + _plain(one.advice)] + _gone(one, links)
+        told += ["change: " + _plain(one.advice)] + _longer(one, links) + _gone(one, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch:
@@ -504,7 +530,7 @@ def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: boo
     """
     from depyf.report import overview
 
-    least = min([one.seconds for one in top], default=0.0)
+    least = min([one.seconds for one in top if not one.unsure], default=0.0)
     every = [each for one in top for each in (one,) + one.also + one.gone]
     listed = {(each.file, each.line) for each in every if each.kind != "recompile"}
     rows = []
@@ -537,6 +563,17 @@ def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
         words = "%s. %s" % (said["words"], said["help"][0])
         rows.append("%9.2f s  %s  %s" % (seconds, place(where[0], where[1], links), _plain(words)))
     return rows
+
+
+def _longer(change: Change, links: bool) -> List[str]:
+    """What is told of a change after which torch may need more time to compile."""
+    if change.unsure is None:
+        return []
+    form = (
+        "then the graph breaks at %s: torch traces up to there for each function around this line, "
+        "so it may need longer than before, unless that break is removed, too"
+    )
+    return [form % place(*change.unsure, links)]
 
 
 def _called_from(change: Change, links: bool) -> List[str]:
@@ -594,6 +631,7 @@ def _together(top: List[Change], nodes: List[Any]) -> List[str]:
     """A line about what several changes save together, where a compile counts at more than one."""
     from depyf.report import overview
 
+    top = [one for one in top if not one.unsure]
     if not top:
         return []
     each = functools.reduce(overview.joined, [one.each for one in top])

@@ -5,6 +5,7 @@ import json
 import linecache
 import logging
 import os
+import re
 import runpy
 
 import pytest
@@ -2027,3 +2028,34 @@ def test_a_float_comes_first_only_where_sizes_gain_nothing_without(tmp_path, use
     text = advise.text(document)
     assert "dynamic=True) compiles once for all sizes" in text
     assert ("first: change the float at " in text) == told
+
+
+_FLOORED = """
+log = []
+
+def floor(p):
+    return p[p > p.mean()].mean()
+
+def gate(x):
+    return x - floor(x * x)
+
+def step(x):
+    y = gate(x + 1)
+%s    return y * 2
+
+f = torch.compile(step, backend="eager")
+f(torch.randn(8))
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+@pytest.mark.parametrize("later", ["", "    log.append(y.mean().item())\n"])
+def test_a_size_in_the_graph_has_a_figure_where_nothing_breaks_later(tmp_path, later):
+    document = run_of_program(_FLOORED % later, tmp_path / "program.py")
+    text = advise.text(document)
+    said = [one for one in text.splitlines() if re.match(r"\d\. .*program\.py:5$", one)]
+    assert len(said) == 1 and "capture_dynamic_output_shape_ops = True" in text
+    # each function around the line is traced up to the later break, too
+    assert ("may save or cost compile time" in said[0]) == bool(later)
+    assert ("then the graph breaks at %s:12:" % (tmp_path / "program.py") in text) == bool(later)
+    assert ("up to" in said[0]) == (not later)
