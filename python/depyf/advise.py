@@ -7,7 +7,6 @@ changed is text between columns of one statement, so that the rest of the file s
 import ast
 import difflib
 import functools
-import linecache
 import os
 import re
 import textwrap
@@ -30,9 +29,9 @@ from depyf.terminal import place, short_path, shown
 #: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
 #: nothing is left after it, both with the costliest first; `shown_at`
 #: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
-#: are the functions, as `function`, whose calls led there: those of the program's torch.compile; `unsure`:
-#: (file, line) of a break because of which torch may need more time after the change than before,
-#: so that `seconds` are no figure, else None
+#: are the functions, as `function`, whose calls led there: those of the program's torch.compile;
+#: `unsure`: (file, line) of a break because of which torch may need more time after the change than
+#: before, so that `seconds` are no figure, else None
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
@@ -125,6 +124,8 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
             each = overview.joined(each, {one.key: one.seconds for one in again})
         if again and _FROM_THE_SECOND in advice:
             each = dict(each, **{again[0].key: 0.0})  # the recompile for the second value stays
+        if again and "dynamic=True)" in advice and _FROM_THE_SECOND not in advice:
+            each = dict(each, **{one.key: _spared(one, nodes) for one in again if one.key in each})
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
@@ -195,6 +196,19 @@ def _merged_by_value(
     return [one for one in kept if one is not None]
 
 
+def _spared(node: Any, nodes: List[Any]) -> float:
+    """The seconds that dynamic=True saves of a recompile: it leaves a compile for all values, which
+    takes as long as the recompile; what it spares is that for one value, where that is shorter.
+    """
+    tried = node.reasons[0]["tried"] if node.reasons else ""
+    first = [
+        one.seconds
+        for one in nodes
+        if one.frame == node.frame and tried and one.entry.get("compile_id") == tried
+    ]
+    return float(min([node.seconds] + first))
+
+
 #: a setting with which sizes that depend on values are in the graph
 _OF_SIZES = "capture_dynamic_output_shape_ops = True"
 
@@ -214,8 +228,7 @@ def _next_break(cause: Dict[str, Any], advice: str) -> Optional[Tuple[str, int]]
 
 
 def _outermost(node: Any) -> Tuple[Any, ...]:
-    """The function whose call led to a compile: not the rest of one, nor what compiled code calls.
-    """
+    """The function whose call led to a compile: no rest of one, nor what compiled code calls."""
     met: List[Any] = []
     while not any(node is one for one in met):  # a dump may hold parts that call each other
         met.append(node)
@@ -249,9 +262,11 @@ def _breaks_causing(
     """
     from depyf.report import savings
 
+    nodes = cause["nodes"]
+    if cause["kind"] == "failure" and not cause["failure"]["help"]:
+        return _made_by(nodes)  # a comprehension that the function around it would have taken in
     if cause["kind"] != "recompile":
         return frozenset()
-    nodes = cause["nodes"]
     if all(map(savings.is_made_inside, nodes)):
         return _made_by(nodes)
     places: Set[Tuple[str, int]] = set()
@@ -453,7 +468,8 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
         more = "and %d more" % len(others)
         folder = document.get("folder")  # else to see them takes another run
-        shows = "depyf report %s" % shown(short_path(folder)) if isinstance(folder, str) else ""
+        known = shown(short_path(folder)) if isinstance(folder, str) else ""
+        shows = "depyf report --advise " + known if known else ""
         shows = shows or "depyf run %s" % " or ".join(given) if shows or given else ""
         rows.append(more + (": " + shows if shows else ""))
     rows += _compiled_anyway(top, causes, links)
@@ -494,6 +510,8 @@ def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bo
         if not overview.is_normal(cause) and cause["cost"] >= 0.005
         if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
         if not _breaks_causing(cause, causes)
+        # a compile that failed is told with its failure
+        if not all(one.failure and one.failure["help"] for one in cause["nodes"])
     ]
     rows = []
     for cause in left[:_MOST_LEFT]:
@@ -573,7 +591,7 @@ def _longer(change: Change, links: bool) -> List[str]:
         "then the graph breaks at %s: torch traces up to there for each function around this line, "
         "so it may need longer than before, unless that break is removed, too"
     )
-    return [form % place(*change.unsure, links)]
+    return [form % place(change.unsure[0], change.unsure[1], links)]
 
 
 def _called_from(change: Change, links: bool) -> List[str]:
@@ -658,7 +676,7 @@ def _elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: boo
     for one in change.also:
         stopped = "" if one.function in given_up else _gave_up(one, number, given_up)
         same_words = one.words == change.words and not stopped
-        words = "" if same_words else "  " + _plain(one.words + stopped)
+        words = ", for the same reason" if same_words else "  " + _plain(one.words + stopped)
         file, line = _shown_at(one)
         row = "also %s%s" % (place(file, line, links), words)
         same = same_words and (file, line) == _shown_at(change)

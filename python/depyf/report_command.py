@@ -95,7 +95,7 @@ def _report(options: argparse.Namespace) -> int:
         if options.advise:
             from depyf import advise
 
-            tell(advise.text(document, links))
+            tell(advise.text(document, links, most=sys.maxsize))
         else:
             tell(summary.summary(document, None, links))
     differ = False

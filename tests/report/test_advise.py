@@ -8,7 +8,7 @@ import pytest
 from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
 from depyf.model import Entry, Function, Run
-from depyf.report import words
+from depyf.report import overview, words
 
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
@@ -65,8 +65,8 @@ def test_one_setting_for_three_lines_is_one_change(tmp_path):
     assert text.count("+torch._dynamo.config.capture_scalar_outputs = True") == 1
     lines = text.splitlines()
     assert lines[0].startswith("1. up to 0.88 s") and lines[0].endswith("items.py:6")
-    assert [line.split()[-1] for line in lines if line.startswith("   also ")] == [
-        terminal.place(str(program), line) for line in (5, 4)
+    assert [line.strip() for line in lines if line.startswith("   also ")] == [
+        "also %s, for the same reason" % terminal.place(str(program), line) for line in (5, 4)
     ]
 
 
@@ -84,7 +84,11 @@ def test_one_advice_without_a_patch_is_one_change_with_the_words_of_each():
 def test_many_places_of_one_change_are_counted():
     run = run_of([again("/a/b.py", line, 1.0 + line, "x == 2") for line in range(1, 31)])
     told = [one for one in advise.text(run).splitlines() if one.startswith("   also ")]
-    assert told[0] == "   also /a/b.py:29" and told[-1] == "   also 25 more" and len(told) == 5
+    assert (
+        told[0] == "   also /a/b.py:29, for the same reason"
+        and told[-1] == "   also 25 more"
+        and len(told) == 5
+    )
 
 
 def test_what_is_not_shown_is_counted():
@@ -97,7 +101,7 @@ def test_what_is_not_shown_is_counted():
     lines = advise.text(run_of(entries), most=4).splitlines()
     assert not [one for one in lines if one.startswith("and ")]
     lines = advise.text(dict(run_of(entries), folder="/a/dump"), most=2).splitlines()
-    assert "and 2 more: depyf report /a/dump" in lines  # and no further run
+    assert "and 2 more: depyf report --advise /a/dump" in lines  # and no further run
 
 
 def test_what_needs_no_action_takes_no_place():
@@ -819,7 +823,7 @@ def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path
     (change,) = advise.changes(run_of([], functions=[function]))
     assert (
         change.row == "value of each object"
-        and "Compile the code that calls all of them" in change.advice
+        and "compile the code that calls all of them" in change.advice
     )
     program.write_text(program.read_text() + "\nblock = Block('none', 3)\nblock.act = 'relu'\n")
     run = run_of([], functions=[function])
@@ -1074,16 +1078,14 @@ def test_a_setting_for_an_rnn_is_not_advised_where_sequences_are_packed(tmp_path
     )
 
 
-SIZE = "tensor 'x' size mismatch at index 0. expected 34, actual 28"
-
-
 @pytest.mark.parametrize("kind", ["float", "int"])
 def test_a_number_of_a_tensor_is_not_said_to_take_a_compile_for_each_value(tmp_path, kind):
     program = tmp_path / "observed.py"
     program.write_text("def f(x):\n    m = %s(x.max())\n    return x * m\n" % kind)
     met = dict(ITEM, location="%s:2" % program)
     broken = compiled(program, 1, 1.0, breaks=[met])
-    text = advise.text(run_of([broken, again(program, 1, 2.0, SIZE)], program=str(program)))
+    size = again(program, 1, 2.0, "tensor 'x' size mismatch at index 0. expected 34, actual 28")
+    text = advise.text(run_of([broken, size], program=str(program)))
     assert "first: " not in text and "dynamic=True" in text
 
 
@@ -1126,3 +1128,65 @@ def test_a_line_that_torch_gives_up_in_a_loop_has_one_change(tmp_path):
     (change,) = advise.changes(run)
     assert change.advice == breaks.LEAVES.help[0].text
     assert advise.text(run).count("change: ") == 1
+
+
+def in_comprehension(tmp_path):
+    """A run in which torch gives a function up, and then compiles its comprehension by itself."""
+    program = tmp_path / "named.py"
+    program.write_text(
+        "def f(x, names):\n    for _ in range(3):\n        x = x + 1\n"
+        "        if x.sum().item() > 9:\n            break\n    return [names[k] for k in x.tolist()]\n"
+    )
+    looped = dict(ITEM, location="%s:4" % program, text="graph break in loop\n" + ITEM["reason"])
+    looped["user_stack"] = ['File "%s", line 4, in f' % program]
+    failure = "Unsupported: " + looped["text"]
+    outer = compiled(program, 1, 1.0, failure=failure, breaks=[looped])
+    outer["reasons"] = ["0/0: ___check_global_state() grad_mode"]
+    met = {
+        "reason": "Unsupported next(): missing tp_iternext",
+        "explanation": "Dynamo does not support next() on list_iterator.",
+        "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0811.html",
+        "hints": ["Add tp_iternext_impl to this VariableTracker subclass."],
+        "location": "%s:6" % program,
+        "text": "Unsupported next(): missing tp_iternext",
+    }
+    inner = compiled(program, 6, 0.25, failure="Unsupported: " + met["text"], breaks=[met])
+    inner["metrics"]["co_name"] = "<listcomp>"
+    inner["user_stack"] = ['File "%s", line 6, in f' % program]
+    return run_of([outer, inner], program=str(program))
+
+
+def test_a_comprehension_that_torch_compiles_by_itself_goes_with_what_its_function_breaks_at(
+    tmp_path,
+):
+    run = in_comprehension(tmp_path)
+    nodes = overview.nodes_of([run])
+    assert nodes[1].failure["row"] == "iterator" and not nodes[1].failure["help"]
+    nodes[1].outer = nodes[0]
+    causes = overview.causes(nodes)
+    found = advise._found(run, nodes, causes)
+    (change,), _ = advise._ranked(found, 3)
+    assert change.advice == breaks.LEAVES.help[0].text
+    assert [one.line for one in change.gone] == [6]
+    assert not advise._hinted(causes, False)
+    # and a compile that failed is told once
+    assert not advise._without_advice(found, causes, False)
+
+
+def test_one_compile_for_each_class_of_a_module_needs_no_action():
+    reason = "___check_type_id(self._modules['body']._modules['1'], 1), type=<class 'nn.Tanh'>"
+    run = run_of([again("/a/b.py", 1, 1.0, reason)])
+    (node,) = overview.nodes_of([run])
+    assert node.reasons[0]["row"] == "class of a module"
+    assert not advise.changes(run) and "what needs no action:" in advise.text(run)
+
+
+@pytest.mark.parametrize("first, saved", [(0.5, 0.5), (9.0, 2.0)])
+def test_symbolic_sizes_save_the_compile_for_one_size(first, saved):
+    reason = "tensor 'x' size mismatch at index 0. expected 34, actual 28"
+    entries = [
+        dict(compiled("/a/b.py", 1, first), compile_id="0/0"),
+        dict(again("/a/b.py", 1, 2.0, reason), compile_id="0/1"),
+    ]
+    (change,) = advise.changes(run_of(entries))
+    assert "dynamic=True" in change.advice and change.seconds == saved

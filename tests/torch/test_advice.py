@@ -448,7 +448,7 @@ def test_layers_of_several_widths_are_compiles_of_one_method_for_several_objects
     for said in found:
         assert "one method serves several objects" in said["words"]
         assert (
-            "self.linear.bias" in said["words"] and "Compile the code that calls" in said["help"][0]
+            "self.linear.bias" in said["words"] and "compile the code that calls" in said["help"][0]
         )
     whole = _WIDTHS.replace(
         "for layer in layers:\n    layer.compile(", "layers = torch.compile(layers, "
@@ -1131,7 +1131,8 @@ def test_sizes_that_a_librarys_wrapper_hands_on_have_advice_for_the_readers_comp
     assert [node.reasons[0]["row"] for node in nodes[1:]] == ["growing cache", "size"]
     changed = '+forward = torch.compile(wrapper, backend="eager", dynamic=True)'
     (one,) = [one for one in found if changed in one.patch]
-    assert one.seconds == pytest.approx(sum(node.seconds for node in nodes[1:]))
+    # a compile for all sizes stays
+    assert 0 < one.seconds <= sum(node.seconds for node in nodes[1:])
     text = _GENERATES.replace('wrapper, backend="eager"', 'wrapper, backend="eager", dynamic=True')
     assert len(advised(text, "after")[1]) == 1
 

@@ -30,6 +30,7 @@ WITHOUT_HINTS = NORMAL + (
     "item that is printed",
     "item as an index",
     "item in a list",
+    "index into numpy's array",
     "distinct values that decide",
     "bool of a size",
     "member of a tensor",
@@ -38,7 +39,14 @@ WITHOUT_HINTS = NORMAL + (
 )
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most
-NO_ACTION = ("size 0 or 1", "size from 2", "number 0 or 1", "cache state", "text that chooses")
+NO_ACTION = (
+    "size 0 or 1",
+    "size from 2",
+    "number 0 or 1",
+    "cache state",
+    "text that chooses",
+    "class of a module",
+)
 
 #: rows of what is one of a few, so that an entry is for one of them
 OF_A_FEW = (
@@ -50,6 +58,7 @@ OF_A_FEW = (
     "value",
     "member of a set",
     "value of each object",
+    "class of a module",
     "what a set holds",
     "requires_grad",
 )

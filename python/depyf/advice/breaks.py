@@ -143,6 +143,18 @@ def f(x):
 
 result = f(torch.ones(3)).detach()
 """
+_NUMPY_INDEX = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    keep = numpy.ones(4, dtype=numpy.float32)
+    for at in (0.2, 0.8):
+        keep[numpy.abs(numpy.linspace(0, 1, 4) - at).argmin()] = 0.5
+    return x * torch.as_tensor(keep)
+
+result = f(torch.ones(4))
+"""
 _ITEM_CAPTURED = """
 torch._dynamo.config.capture_scalar_outputs = True
 
@@ -1175,6 +1187,38 @@ result = f(torch.arange(4.0), int(numpy.random.randint(2, 3)))
         ids=("GB0124", "GB0033"),
         reason=_MAKES_A_NUMBER,
         where=r"\n> .*\b(np|numpy)\.random\.",
+    ),
+    row(
+        "index into numpy's array",
+        "{at} stores into an element of numpy's array whose index numpy computes. torch makes "
+        "tensors of both, so Python must wait for the index. torch's capture_scalar_outputs does "
+        "not help: with it, torch stops tracing at that line.",
+        [
+            helps(
+                "If the array does not depend on a tensor, make it before the call, and pass it "
+                "as a tensor.",
+                _NUMPY_INDEX,
+                """
+import numpy
+
+def kept():
+    keep = numpy.ones(4, dtype=numpy.float32)
+    for at in (0.2, 0.8):
+        keep[numpy.abs(numpy.linspace(0, 1, 4) - at).argmin()] = 0.5
+    return torch.as_tensor(keep)
+
+@torch.compile(backend="eager")
+def f(x, keep):
+    return x * keep
+
+result = f(torch.ones(4), kept())
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=_MAKES_A_NUMBER,
+        where=r"\n\? line \d+ stores by it",
+        names=r"\n\? (?P<at>line \d+) stores by it",
     ),
     row(
         "item that is printed",

@@ -720,6 +720,14 @@ def f(x, slope):
 
 result = [f(torch.arange(-2.0, 2.0), slope) for slope in (0.1, 0.2, 0.3)]
 """
+_CLASSES = """
+@torch.compile(backend="eager")
+def f(model, x):
+    return model(x) * 2
+
+models = [torch.nn.Sequential(part) for part in (torch.nn.Tanh(), torch.nn.SiLU())]
+result = [f(model, torch.ones(3)) for model in models]
+"""
 _CLAMP = """
 @torch.compile(backend="aot_eager")
 def f(x, limit):
@@ -1758,6 +1766,26 @@ result = [f(torch.ones(3), torch.tensor(2.0)), f(torch.ones(3), torch.tensor(2.0
         ],
     ),
     row(
+        "class of a module",
+        "",
+        [
+            helps(
+                "Each class of module needs separate code: one compile for each is normal and "
+                "needs no action. Code that does not call such a module can be compiled apart, "
+                "once for all of them.",
+                _CLASSES,
+                """
+@torch.compile(backend="eager")
+def double(y):
+    return y * 2
+
+models = [torch.nn.Sequential(part) for part in (torch.nn.Tanh(), torch.nn.SiLU())]
+result = [double(model(torch.ones(3))) for model in models]
+""",
+            )
+        ],
+    ),
+    row(
         "container's type",
         "",
         [
@@ -2305,9 +2333,11 @@ for calls in range(1, 5):
             helps(
                 "{name} is set when its object is made, such as the index of a layer. So each "
                 "object has separate compiles, and together they may reach torch's limit. "
-                "Compile the code that calls all of them instead: the module that holds them, as "
-                "torch.compile(model), or a function that takes them as an argument and loops "
-                "over them. torch unrolls the loop into one compile.",
+                "Of objects that are used one after the other, such as one for each trial, these "
+                "are normal. Of objects that each call uses, such as layers, compile the code "
+                "that calls all of them: the module that holds them, as torch.compile(model), or "
+                "a function that takes them as an argument and loops over them. torch unrolls the "
+                "loop into one compile.",
                 _SCALES,
                 _SCALES.replace('    @torch.compile(backend="eager")\n', "")
                 .replace("result = torch.ones(3)\n", "")

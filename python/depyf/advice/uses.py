@@ -84,6 +84,28 @@ def indexed_at(file: str, line: int) -> int:
     return _used_at(file, line, _indices)
 
 
+def stored_at(file: str, line: int) -> int:
+    """The line, if it stores into an element of an array that numpy made in the same function, by
+    an index that it computes; 0 as above.
+    """
+    tree, function = _read_at(file, line)
+    if tree is None or function is None:
+        return 0
+    of_numpy = {one for one, module in imported(tree).items() if module.split(".")[0] == "numpy"}
+    arrays: Set[str] = set()
+    for node in _nodes(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if path_of(node.value.func).split(".")[0] in of_numpy:
+                arrays |= _assigned(node)
+    for node in _nodes(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            computed = any(isinstance(one, ast.Call) for one in ast.walk(node.slice))
+            here = node.lineno <= line <= last_line(node)
+            if here and computed and path_of(node.value) in arrays:
+                return int(node.lineno)
+    return 0
+
+
 def appended_at(file: str, line: int) -> int:
     """The line that appends the Python number that a line makes of a tensor to a list that is not
     the function's own; 0 as above.

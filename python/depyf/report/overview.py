@@ -226,6 +226,10 @@ class Node:
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = _whole(metrics.get("fail_user_frame_lineno"))
+        if self.failure and self.failure["row"] == "iterator" and self._is_comprehension():
+            # its argument is what Python made of the list: no change of that line gives another
+            why = "torch compiles it by itself because it did not take in the function around it."
+            self.failure.update(help=[], patches=[], hints=[], why=why)
         for graph_break, told in zip(entry.get("breaks") or (), self.breaks):
             if told in fatal:
                 self._say_where_it_is_uncut(graph_break)
@@ -467,6 +471,10 @@ class Node:
         plain = self.outer is None or not self.outer.entry.get("name")
         if plain and words.in_library(self.place[0]) and not self.caller[1]:
             self.reasons = self._reasons([])
+
+    def _is_comprehension(self) -> bool:
+        """Whether it is what Python up to 3.11 makes a function of: it is given an iterator."""
+        return self.title.rpartition(".")[2] in ("<listcomp>", "<setcomp>", "<dictcomp>")
 
     @property
     def is_limit(self) -> bool:

@@ -51,7 +51,7 @@ def describe_type(found: Said, after: str) -> None:
     if found["before"] == "function" and after == "NoneType":
         advise(found, "none")
     if found["row"] == "type":
-        advise(found, type_row(found["before"], after))
+        advise(found, type_row(found["before"], after, found["name"]))
 
 
 #: how a value begins as torch prints it -> its type
@@ -646,4 +646,4 @@ def describe_value_of_type(found: Said, after: str) -> None:
         with_article(after),
     )
     found["after"] = after
-    advise(found, type_row(before, after))
+    advise(found, type_row(before, after, found["name"]))

@@ -43,6 +43,7 @@ _REPORT_HINT = re.compile(
 _NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
 #: what a program does with such a number, where that decides what helps
 _USES = (
+    (uses.stored_at, "stores by"),
     (uses.ordered_at, "orders by"),
     (uses.decided_at, "needs"),
     (uses.printed_at, "prints"),
@@ -161,6 +162,7 @@ _NEEDED = (
     "item that is printed",
     "item as an index",
     "item in a list",
+    "index into numpy's array",
 )
 
 

@@ -289,7 +289,7 @@ def _describe_type_id(found: Said, match: Match[str]) -> None:
         found["name"],
         "was %s" % with_article(found["before"]) if found["before"] else "changed its type",
     )
-    advise(found, type_row(found["before"], ""))
+    advise(found, type_row(found["before"], "", found["name"]))
 
 
 def _describe_object(found: Said, match: Match[str]) -> None:
@@ -554,12 +554,20 @@ def is_handed_on(name: str) -> bool:
     return bool(re.match(r"^args\[\d+\]|^kwargs\[", name))
 
 
-def type_row(before: str, after: str) -> str:
-    """The row of a changed type, by the types; `after` is "" where it is not known."""
+#: the name of a module within another one
+_MODULE = re.compile(r"\._modules\['[^']*'\]$")
+
+
+def type_row(before: str, after: str, name: str) -> str:
+    """The row of a changed type, by the types and the name of what has it; `after` is "" where it
+    is not known.
+    """
     containers = ("tuple", "list")
     if before in containers and after in containers:
         return "container's type"
-    return "given or None" if "NoneType" in (before, after) else "type"
+    if "NoneType" in (before, after):
+        return "given or None"
+    return "class of a module" if _MODULE.search(name) else "type"
 
 
 #: of a float from which a number is computed that goes where no tensor can
