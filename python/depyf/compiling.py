@@ -16,6 +16,7 @@ import types
 from typing import Any, Iterator, Match, Set
 
 from depyf import _core
+from depyf.interrupts import pass_on
 
 _GAP = r"(?:[\s\\]|#[^\n]*\n)*"
 #: what the parser warns of: escapes that are none, a number that runs into a keyword
@@ -113,6 +114,7 @@ def is_python(text: str, filename: str = "<dump>") -> bool:
     try:
         compile_text(text, filename, to_run=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        pass_on()
         return False
     return True
 

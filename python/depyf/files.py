@@ -8,6 +8,7 @@ import stat
 from typing import Any, BinaryIO, Iterator
 
 from depyf import _core
+from depyf.interrupts import pass_on
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NOINHERIT"):
@@ -101,7 +102,7 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
         try:
             os.unlink(temporary)
         except OSError:
-            pass
+            pass_on()
         raise
 
 

@@ -214,6 +214,7 @@ def _manifest(folder: str) -> Dict[str, Any]:
     try:
         manifest = parse_json(read_text(os.path.join(folder, MANIFEST), MANIFEST_LIMIT))
     except (OSError, ValueError):
+        pass_on()
         return {}
     return manifest if isinstance(manifest, dict) else {}
 
@@ -227,6 +228,7 @@ def _is_ours(folder: str, name: str) -> bool:
     try:
         return read_text(os.path.join(folder, name)).startswith(_TITLE)
     except OSError:
+        pass_on()
         return False
 
 
@@ -324,6 +326,7 @@ def _process_lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
+        pass_on()
         return True
     return True
 
@@ -345,7 +348,7 @@ def _locked(folder: str) -> Iterator[None]:
         descriptor = os.open(folder, os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except (ImportError, OSError):
-        pass
+        pass_on()
     try:
         yield
     finally:
@@ -366,6 +369,7 @@ class _Stored:
             with io.open(self._path, encoding="utf-8") as stream:
                 return stream.read()
         except OSError:
+            pass_on()
             return ""
 
 
@@ -484,6 +488,7 @@ class DumpWriter:
         try:
             return manifest.get("open") is True and _process_lives(int(manifest.get("process", 0)))
         except (ValueError, TypeError):
+            pass_on()
             return False
 
     @staticmethod
@@ -492,6 +497,7 @@ class DumpWriter:
         try:
             return float(_manifest(folder).get("begun", 0))
         except (ValueError, TypeError):
+            pass_on()
             return 0.0
 
     # -- names and bytes
@@ -714,8 +720,8 @@ class DumpWriter:
         )
         try:
             overwrite_text(os.path.join(self.folder, MANIFEST), json.dumps(document))
-        except OSError:
-            pass  # the problem was told
+        except OSError:  # the problem was told
+            pass_on()
 
     def _end_journal(self) -> None:
         name = self._shared.journals.pop(self._block, None)
@@ -766,6 +772,7 @@ class DumpWriter:
                     ):
                         os.replace(os.path.join(self.folder, old), os.path.join(self.folder, kind))
                 except OSError:
+                    pass_on()
                     continue  # someone has removed it
                 self._shared.written[block] = kept
 

@@ -237,6 +237,7 @@ def _defaults(function: Function) -> Dict[str, str]:
         try:
             found[parameter.arg] = "=%r" % (ast.literal_eval(value),)  # type: ignore[arg-type]
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            pass_on()
             return False
         return True
 
@@ -441,6 +442,7 @@ def _on_rows(condition: str) -> List[str]:
     try:
         tree: Any = parse(condition[len(negated) :], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass_on()
         return [line]
     if sys.version_info < (3, 8):  # no ends of nodes
         return [line]
@@ -582,6 +584,7 @@ def function_text(source: str, name: Optional[str], new_name: str) -> Optional[s
     try:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass_on()
         return None
     functions = _functions_in(tree)
     if not functions:
@@ -643,7 +646,7 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
             if code is None or _fits(text, code, name):
                 return text
         except (SyntaxError, ValueError, StopIteration, RecursionError):
-            pass
+            pass_on()
         text, constants = None, {}
         if code is not None:
             try:

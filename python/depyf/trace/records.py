@@ -6,6 +6,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from depyf.interrupts import pass_on
 from depyf.model import Artifact, Entry, LiveObject, Mark, Run, Saved
 from depyf.trace.breaks import parse_break
 from depyf.trace.logged import read_logged
@@ -307,6 +308,7 @@ class Records:
         try:
             reasons = json.loads(record.payload)
         except ValueError:
+            pass_on()
             reasons = [record.payload]
         entry.reasons.extend(map(str, reasons if isinstance(reasons, list) else [reasons]))
 
@@ -355,6 +357,7 @@ class Records:
         try:
             more = json.loads(record.payload) if record.payload else {}
         except ValueError:
+            pass_on()
             more = {}
         for key in _CACHE_KEYS:
             if isinstance(more, dict) and more.get(key) is not None:

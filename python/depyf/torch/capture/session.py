@@ -732,7 +732,7 @@ class Session(Records):
             known_to_tracebacks(recompiled.path, entry.source, replacement)
             self._shown.append(recompiled.path)
         except OSError:  # it is gone already; who looks for it is told so then
-            pass
+            pass_on()
         return replacement
 
     def on_formatted(

@@ -7,6 +7,7 @@ import sys
 import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
+from depyf.interrupts import pass_on
 from depyf.torch.compat.frames import exception_text
 from depyf.torch.compat.probes import probe
 from depyf.torch.compat.unseen import untraced
@@ -124,7 +125,7 @@ def details_of(record: Offered) -> Any:
                     for name, value in fields.items()
                 }
             except (TypeError, ValueError):  # a field that only torch knows how to write
-                pass
+                pass_on()
     return record.details()
 
 
