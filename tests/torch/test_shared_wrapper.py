@@ -195,3 +195,52 @@ def test_a_wrapper_that_breaks_first_and_has_the_name_of_the_method(tmp_path):
     here = sys.modules[__name__].__file__
     line = Derived.forward.__wrapped__.__code__.co_firstlineno
     assert path.read_text().startswith("# Derived.forward (%s:%d)\n" % (here, line))
+
+
+def test_a_recompile_for_another_function_of_the_wrapper_has_no_advice(dumped):
+    nodes = nodes_of(document.load_all(dumped[1]))
+    (reason,) = [one for node in nodes for one in node.reasons]
+    said = "`func` is `Pair.second`, was `Pair.forward`: one wrapper serves both"
+    assert reason["words"].startswith(said) and not reason["help"]
+    assert "Keep one object" not in (dumped[0] / "index.html").read_text()
+
+
+class Block(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(4, size), torch.nn.Linear(size, 4)
+
+    def forward(self, x):
+        return self.outer(self.inner(x))
+
+
+class Stack(torch.nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.blocks = torch.nn.Sequential(*[Block(2 + at) for at in range(count)])
+
+    def forward(self, x):
+        return self.blocks(x)
+
+
+def test_blocks_that_a_break_parts_are_not_advised_to_be_compiled_together(tmp_path):
+    torch._dynamo.reset()
+    stack = Stack(4)
+    stack.blocks[1].register_forward_hook(lambda module, given, out: print("block", out.shape))
+    limit = "recompile_limit" if hasattr(torch._dynamo.config, "recompile_limit") else ""
+    with torch._dynamo.config.patch(**{limit or "cache_size_limit": 3}):
+        with depyf.prepare_debug(str(tmp_path)):
+            torch.compile(stack, backend="eager")(torch.ones(2, 4))
+    nodes = nodes_of(document.load_all(str(tmp_path)))
+    blocks = [one for one in nodes if one.title == "Block.forward"]
+    if not any(one.reasons for one in blocks):
+        pytest.skip("this torch traces the blocks into their caller")
+    outer = next(one for one in blocks if one.outer).outer
+    for node in blocks:
+        # the one at the limit, too
+        assert node.outer is outer, node.key
+        for reason in node.reasons[:1]:
+            if reason["row"] == "value of each object":
+                assert not reason["help"] and "because of a graph break below" in reason["words"]
+    assert any(one.is_limit for one in blocks)
+    assert "Compile the code that calls all of them" not in (tmp_path / "index.html").read_text()

@@ -270,6 +270,8 @@ class Node:
                     self._look_beside(reason)
             if reason["row"] == "growing list":
                 words.describe_methods(reason, self.place)
+            if reason["row"] == "object" and self.through:
+                self._compare_wrapped(reason)
             if reason["row"] in ("flag", "text", "value"):
                 words.describe_object(reason)
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
@@ -412,6 +414,13 @@ class Node:
         if tried is not None:
             words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 
+    def _compare_wrapped(self, reason: words.Said) -> None:
+        """Says of the code of a decorator's wrapper which functions it is around."""
+        tried = self._tried(reason["tried"])
+        before = (tried or {}).get("qualname") or (self.function or {}).get("qualname")
+        if tried is not None and before and before != self.title:
+            words.describe_wrapped(reason, str(before), self.title)
+
     def called_inside(self, outer: "Node", at: Tuple[str, int]) -> None:
         """The call is in `outer`'s code, at a (file, line) of the program; if that is compiled,
         something can be done before it only about what that is given itself, and hands on.
@@ -428,6 +437,8 @@ class Node:
                 source_of_parameter = self.source_of_parameter(words.argument_of(name))
                 if source_of_parameter is not None:
                     words.describe_handed_on(reason, source_of_parameter.title)
+                if reason["row"] == "value of each object" and outer.cuts:
+                    words.describe_apart(reason, outer.title, outer.key)
 
     def source_of_parameter(self, name: str) -> Optional["Node"]:
         """The compile whose caller, code that is not compiled, gives what the code in between hands

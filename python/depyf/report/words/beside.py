@@ -526,6 +526,37 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
         del found["help"][1:], found["patches"][1:]
 
 
+def describe_apart(found: Said, caller: str, compile_id: str) -> None:
+    """Says why the method of several objects is compiled by itself, where what calls it is compiled:
+    to compile that is no advice.
+
+    Args:
+        found: the reason.
+        caller, compile_id: what calls it.
+    """
+    found["words"] += "; it has compiles of its own because of a graph break below `%s` (%s)" % (
+        caller,
+        compile_id,
+    )
+    found.update(help=[], patches=[])
+
+
+def describe_wrapped(found: Said, before: str, after: str) -> None:
+    """Says which functions a decorator's wrapper is around: its code is compiled for each.
+
+    Args:
+        found: the reason.
+        before, after: the function of the entry that was tried, and that of this one.
+    """
+    name = found["name"].partition(".")[0]
+    found["words"] = "`%s` is `%s`, was `%s`: one wrapper serves both, with a compile for each" % (
+        name,
+        after,
+        before,
+    )
+    found.update(help=[], patches=[])
+
+
 def is_on_stack(found: Said) -> bool:
     """Whether a reason is about a value that stood on the stack at a graph break."""
     return bool(KEPT.search(found["failed"]))

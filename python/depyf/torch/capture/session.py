@@ -57,7 +57,7 @@ from depyf.trace.names import (
     short_graph_name,
 )
 from depyf.trace.records import Records, Resets
-from depyf.trace.vocabulary import GRAPH_STAGES
+from depyf.trace.vocabulary import GRAPH_STAGES, stack_lines
 
 
 #: of this process: blocks tell of one run of numbers
@@ -301,6 +301,10 @@ class Session(Records):
         if code is None:
             return
         self._without_code[id(code)] = (LiveObject(code), entry)
+        if not entry.user_stack:  # of a function at its limit torch tells no beginning
+            own = {"filename": code.co_filename, "line": code.co_firstlineno, "name": code.co_name}
+            frames = [*compat.calling_frames(), dict(own, loc="")]
+            entry.user_stack = stack_lines(frames, self.interned_names())
         if RESUME_CODE.match(code.co_name):
             whole, line = resumed(code.co_name)
             rest = self._origin(code, None)
