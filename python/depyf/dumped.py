@@ -5,6 +5,7 @@ All readers of dumps go through here: summaries, the page, `depyf diff`.
 
 import errno
 import os
+import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from depyf import sharing
@@ -51,8 +52,8 @@ def load(source: Any) -> Document:
     if "functions" not in document:
         why = "the program (process %s) was ended before its block, or is still running"
         raise DumpError(
-            "%s: the dump is incomplete, and holds no compile yet: %s"
-            % (path, document.get("stopped") or why % document.get("process"))
+            "%s: the dump is incomplete, and holds no compile that has ended: %s%s"
+            % (path, document.get("stopped") or why % document.get("process"), _files_of(folder))
         )
     sharing.unpack(document)
     document["folder"] = folder
@@ -62,6 +63,21 @@ def load(source: Any) -> Document:
         if name != os.path.basename(path):
             _add_earlier(document, name)
     return document
+
+
+def _files_of(folder: str) -> str:
+    """What a dump without a document has, as the end of a sentence."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    found = [one for one in names if re.match(r"__(transformed_code|compiled_fn|compile)_\d", one)]
+    if not found:
+        return ""
+    told = "; %d file%s of a compile that had begun %s there: %s"
+    listed = ", ".join(found[:3]) + ", …" * (len(found) > 3)
+    one = len(found) == 1
+    return told % (len(found), "" if one else "s", "is" if one else "are", listed)
 
 
 def _add_journal(document: Document, folder: str) -> None:

@@ -1,5 +1,6 @@
 """Comment lines around a decompiled source: what its names and placeholders stand for."""
 
+import builtins
 import functools
 import re
 import sys
@@ -12,13 +13,64 @@ from depyf.trace.names import resumed
 
 
 def table_of_globals(names: Dict[str, str]) -> str:
-    """Comment lines that say which of torch's globals the names in the source stand for."""
-    return "".join("# %s is torch's %s\n" % pair for pair in names.items())
+    """Comment lines that say which of torch's globals the names in the source stand for.
+
+    The id of an object in one of torch's names, which is another in each process, is left out.
+    """
+    shown = ((given, _ID.sub("_…", real)) for given, real in names.items())
+    return "".join("# %s is torch's %s\n" % pair for pair in shown)
+
+
+#: the number of an object, as torch puts it into the names of globals
+_ID = re.compile(r"_\d{12,}(?=_c\d+$)")
 
 
 def legend(source: str, constants: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Comment lines that say what each placeholder in `source` is."""
     return _legend_of_names(source, names) + _legend_of_constants(source, constants)
+
+
+_WIDTH = 100
+
+
+def with_named_objects(source: str, constants: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
+    """A source with readable names in place of the placeholders of objects that have names, such as
+    `builtins_super`, and the objects by the names that it has then.
+    """
+    taken = set(re.findall(r"\w+", source))
+    named: Dict[str, Any] = {}
+    for placeholder, value in constants.items():
+        base = name = _name_of(value)
+        number = 1
+        while name in taken:
+            name, number = "%s_%d" % (base, number), number + 1
+        form = re.compile(r"\b%s\b" % re.escape(placeholder))
+        told = form.sub(name, source) if name else source
+        wide = [one for one in told.split("\n") if len(one) > _WIDTH and name and name in one]
+        if not name or wide:
+            named[placeholder] = value
+            continue
+        source = told
+        taken.add(name)
+        named[name] = value
+    return source, named
+
+
+def _name_of(value: Any) -> str:
+    """An identifier that says which object it is; "" where it has no name."""
+    kind, torch = type(value), _torch()
+    told = ""
+    if kind is type or kind is types.BuiltinFunctionType:
+        name = type.__dict__["__name__"].__get__(value) if kind is type else value.__name__
+        told = "builtins." + name if vars(builtins).get(name) is value else ""
+    elif any(kind is vars(torch).get(name) for name in ("dtype", "layout", "memory_format")):
+        told = str(value)
+    elif kind is vars(torch).get("device"):
+        told = "torch.device.%s" % value
+    elif kind is types.MethodType:
+        told = _of_method(value)
+    name = re.sub(r"\W+|__+", "_", told)
+    return name if name.isidentifier() and name.isascii() else ""
 
 
 def _rows_of_legend(source: str, title: str, shown: Iterable[Tuple[str, str]]) -> str:

@@ -48,6 +48,7 @@ from depyf.legend import (
     random_note,
     table_of_globals,
     unused_note,
+    with_named_objects,
     wrapped,
 )
 from depyf.lifetimes import consume, held_longer, starred_as, used_locals
@@ -286,6 +287,8 @@ def _attempt(
     flags = original.co_flags & _FUTURE_FLAGS
     cells, frees = spelt_variables(reference, source, names)
     globals_of_torch = {given: real for given, real, is_global in readable if is_global}
+    if dynamo:
+        source, constants = with_named_objects(source, constants)
     try:
         if dynamo:
             source, line_map = without_nonlocals(source, line_map)

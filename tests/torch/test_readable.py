@@ -371,3 +371,50 @@ def test_what_a_function_returns_is_called_as_in_the_graph():
     assert "result" not in entry.source
     if torch.__version__ >= "2.13":
         assert "    return softmax\n" in entry.source
+
+
+def test_objects_that_have_a_name_are_called_by_it(tmp_path):
+    from depyf.legend import with_named_objects
+
+    held = {
+        "__const_0__": super,
+        "__const_1__": torch.float32,
+        "__const_2__": torch.device("cpu"),
+        "__const_3__": torch.device("cpu"),
+        "__const_4__": object(),
+    }
+    text = "x = __const_0__(c, __const_1__, __const_2__,\n    __const_3__, __const_4__, torch_float32)\n"
+    source, named = with_named_objects(text, held)
+    assert source == (
+        "x = builtins_super(c, torch_float32_1, torch_device_cpu,\n"
+        "    torch_device_cpu_1, __const_4__, torch_float32)\n"
+    )
+    assert list(map(id, named.values())) == list(map(id, held.values()))
+
+    class Base(torch.nn.Module):
+        def forward(self, x):
+            torch._dynamo.graph_break()
+            return x * 2
+
+    class Derived(Base):
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)), depyf.capture() as run:
+        result = torch.compile(Derived(), backend="eager")(torch.ones(2))
+    assert torch.equal(result, torch.full((2,), 3.0))
+    entry = next(one for one in run.entries() if one.name.endswith("_for_Derived_forward"))
+    if "super" in entry.source:
+        assert "builtins_super(__class__, self)" in entry.source and "__const_" not in entry.source
+        assert "builtins_super: type <class 'super'>" in entry.source
+    assert entry.verdict in ("exact", "equivalent")
+
+
+def test_the_table_of_torchs_names_has_no_ids():
+    from depyf.legend import table_of_globals
+
+    names = {"iter_1": "___module_iter_139796341887744_c67", "g": "__compiled_fn_2_83ae2102"}
+    assert table_of_globals(names) == (
+        "# iter_1 is torch's ___module_iter_…_c67\n# g is torch's __compiled_fn_2_83ae2102\n"
+    )

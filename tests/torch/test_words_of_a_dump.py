@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import depyf
-from depyf.report import document, words
+from depyf.report import document, page, words
 from depyf.report.overview import nodes_of
 
 torch = pytest.importorskip("torch")
@@ -262,3 +262,39 @@ def test_the_text_of_an_exception_is_not_asked_of_the_program(tmp_path):
         said = "ended with an exception" in (folder / "README.md").read_text()
         assert said == (number == 0)
     assert "Own: mine" in (tmp_path / "0" / "README.md").read_text() and not asked
+
+
+def test_a_compile_that_failed_says_so_where_it_is_shown(tmp_path):
+    def broken(graph, inputs):
+        raise RuntimeError("no `such` backend")
+
+    def double(x):
+        return x * 2
+
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        with pytest.raises(Exception):
+            torch.compile(double, backend=broken)(torch.ones(2))
+    (node,) = nodes_of(document.load_all(str(tmp_path)))
+    assert page._failure_in_head(node) in (
+        "compile failed, exception ended the call",
+        "compile failed, not compiled",
+    )
+
+
+def test_no_check_mark_where_nothing_is_proven():
+    class Made:
+        entry = {"name": "f", "verdict": "unproven", "breaks": [], "failure": ""}
+        breaks, reasons, is_limit = [], [], False
+
+    tile = page._tiles([Made()])[-1]
+    assert (tile["mark"], tile["number"], tile["tone"]) == ("✕", "0 of 1", "warn")
+    Made.entry = dict(Made.entry, verdict="exact")
+    assert page._tiles([Made()])[-1]["mark"] == "✓"
+
+
+def test_a_killed_dump_names_the_files_that_are_there(tmp_path):
+    (tmp_path / "depyf.json").write_text('{"schema": "depyf.run", "open": true, "process": 1}')
+    (tmp_path / "__transformed_code_0_for_f.py").write_text("def f(): pass\n")
+    with pytest.raises(Exception, match="1 file of a compile .* there: __transformed_code_0_for_f"):
+        document.load_all(str(tmp_path))

@@ -85,6 +85,11 @@ export function showCompile(key: string, tab: string, rest: string[]): void {
   }
   for (const one of view.callers)
     head.append(make("a", { class: "chip", href: "#compile/" + one }, "← called from " + one));
+  if (view.failure)
+    head.append(
+      make("a", { class: "chip bad", href: "#compile/" + key + "/why" }, "✕ " + view.failure),
+    );
+  if (view.reset) head.append(make("span", { class: "chip" }, view.reset));
   const verdict = article.querySelector(".verdict");
   if (verdict) {
     const chip = make("span", {

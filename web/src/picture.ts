@@ -344,7 +344,10 @@ export function showGraph(panel: HTMLElement, view: View, rest: string[]): void 
       const first = firstRow(boxes);
       const begin = Math.min(...first.map((one) => one.x)) - 12;
       const end = Math.max(...first.map((one) => one.x + one.width)) + 12;
-      const scale = Math.min(whole, Math.max(READABLE, Math.min((end - begin) / width, SMALLEST)));
+      const across = (right - left) / width;
+      // a picture of which no row is cut then is seen in its whole width
+      const wanted = across <= SMALLEST ? across : (end - begin) / width;
+      const scale = Math.min(whole, Math.max(READABLE, Math.min(wanted, SMALLEST)));
       const x = middle - (width * scale) / 2;
       look(scale, Math.min(Math.max(x, end - width * scale), begin));
     }

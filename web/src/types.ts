@@ -54,6 +54,10 @@ export interface View {
   callers: string[];
   calls: [string, string][];
   warm: string;
+  /** What a compile that failed came to; "" of others. */
+  failure: string;
+  /** Before or after which torch._dynamo.reset() it was; "" in a run without one. */
+  reset: string;
   breaks: Break[];
   texts: Text[];
   guards: number | null;

@@ -277,7 +277,7 @@ class Node:
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
                 words.describe_texts(reason)
             if self.is_resume and reason["kind"] == "value" and words.is_kept(reason):
-                if not reason["help"] or "fits no other value" in reason["words"]:
+                if not reason["help"] or "is for it alone, too" in reason["words"]:
                     words.describe_kept(reason, line)
             if reason["kind"] == "global state":
                 self._compare_states(reason)

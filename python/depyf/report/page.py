@@ -340,7 +340,7 @@ def _tiles(nodes: List[Node]) -> List[Row]:
     if made:
         tiles.append(
             {
-                "mark": "✓",
+                "mark": "✓" if proven == len(made) else "✕",
                 "number": "%d of %d" % (proven, len(made)),
                 "label": "proven the same" + (", %d replaced" % replaced if replaced else ""),
                 "tone": "good" if proven == len(made) else "warn",
@@ -689,6 +689,8 @@ def _script_data(node: Node, texts: List[Row], guards: Optional[int], first_line
             [(one.function or {}).get("global_name"), one.key] for one in node.children[:_LINKS]
         ],
         "warm": _warm(entry),
+        "failure": _failure_in_head(node),
+        "reset": node.reset,
         "breaks": [
             {"what": one["what"], "why": one["why"], "file": one["file"], "line": one["line"]}
             for one in node.breaks
@@ -704,6 +706,14 @@ def _script_data(node: Node, texts: List[Row], guards: Optional[int], first_line
             if name in node.phases
         ],
     }
+
+
+def _failure_in_head(node: Node) -> str:
+    """What a compile that failed came to, in a few words; "" of others."""
+    if node.failure is None or not node.entry.get("failure"):
+        return ""
+    said = "recompile limit reached, " if node.is_limit else "compile failed, "
+    return said + words.outcome(node.failure)
 
 
 def _view(node: Node, pool: Pool, parents: Parents, folder: str, budget: List[int]) -> Row:

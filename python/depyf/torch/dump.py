@@ -109,6 +109,23 @@ _NAMES_OF_TORCH = tuple(
             "the variables of those callers. The second list of a resume call.",
         ),
         (
+            "__resume_frame_values",
+            r"\b",
+            "what a resume function goes on with, in a list, so that it can delete it: values of "
+            "the stack, then the variables. It takes the list as a parameter, and empties it.",
+        ),
+        (
+            "_create_nested_fn",
+            r"\b",
+            "makes a function of its code, as `def` or `lambda` does inside of a function.",
+        ),
+        ("dict_keys_getitem", r"\b", "the n-th key of a dict."),
+        (
+            "set_torch_function_mode_stack",
+            r"\b",
+            "sets which modes of `torch.overrides.TorchFunctionMode` are on.",
+        ),
+        (
             "pregraph_record",
             r"\b",
             "when the code in front of the graph began: "

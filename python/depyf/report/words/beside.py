@@ -115,7 +115,7 @@ def describe_constant(
         keep_unless_dynamic(found)
     if row is None:
         return
-    found["words"] += "; its compile fits no other value, either"
+    found["words"] += "; the compile for this value is for it alone, too"
     if row == "integer used as a constant":
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
@@ -527,7 +527,7 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
 
 
 def describe_apart(found: Said, caller: str, compile_id: str) -> None:
-    """Says why the method of several objects is compiled by itself, where what calls it is compiled:
+    """Says why the method of several objects is compiled by itself though its caller is compiled:
     to compile that is no advice.
 
     Args:

@@ -167,7 +167,7 @@ def of_failure(
     """
     if breaks:
         gone = gives_up(bool(OF_REST.search(breaks[-1]["raw"])))
-        then = breaks[-1]["then"] or gone[0].upper() + gone[1:]
+        then = breaks[-1]["then"] or "Torch cannot split a graph there, so " + gone
         return dict(breaks[-1], then=then, raised=False)
     target = _TARGET.search(text)
     told = _FOUND_FROM.split(text)
