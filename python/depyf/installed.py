@@ -14,16 +14,20 @@ except ImportError as _error:
     if "_core" not in "%s %s" % (_error, _error.name):
         raise
     _here = os.path.dirname(os.path.abspath(__file__))
-    raise ImportError(
-        "depyf's compiled part depyf._core cannot be loaded from %s (%s); %s"
-        % (
-            _here,
-            _error,
+    if not os.path.isdir(_here):
+        _advice = "Python cannot load an extension module from a zip file: unpack it"
+    elif "subinterpreters" in str(_error):
+        _advice = "CPython 3.12 loads it in the main interpreter alone, 3.13 and later in each"
+    elif "failed to map segment" in str(_error):
+        _advice = "is this folder on a file system that is mounted with `noexec`?"
+    else:
+        _advice = (
             "install the package with pip, from a wheel for this system (manylinux for glibc, "
             "musllinux for musl) or from a checkout"
-            if os.path.isdir(_here)
-            else "Python cannot load an extension module from a zip file: unpack it",
         )
+    raise ImportError(
+        "depyf's compiled part depyf._core cannot be loaded from %s (%s); %s"
+        % (_here, _error, _advice)
     ) from _error
 
 TYPE_CHECKING = False  # as type checkers read it; `typing` takes longer to load than all of this

@@ -211,6 +211,9 @@ Options parse_options(std::span<const std::string> arguments, bool in_python) {
       given = name.substr(2);
       name.resize(2);
     }
+    if (const std::string commands = commands_with(name);
+        !commands.empty() && !takes(arguments[0], name))
+      throw UsageError(arguments[0] + " takes no " + name + ", which is an option of " + commands);
     auto value = [&]() -> std::string {
       if (given) return *given;
       if (i + 1 == arguments.size()) throw UsageError(name + ": a value is missing");

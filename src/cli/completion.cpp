@@ -296,4 +296,18 @@ std::optional<std::string> completion_script(std::string_view shell, std::string
   return filled_in(text);
 }
 
+bool takes(std::string_view command, std::string_view option) {
+  return std::ranges::any_of(kOptions, [&](const Option& one) {
+    return one.verb == command && (one.long_name == option || one.short_name == option);
+  });
+}
+
+std::string commands_with(std::string_view option) {
+  std::string found;
+  for (const Verb& verb : kVerbs)
+    if (!verb.in_package && takes(verb.name, option))
+      found += (found.empty() ? "" : ", ") + std::string(verb.name);
+  return found;
+}
+
 }  // namespace depyf

@@ -15,4 +15,11 @@ std::string filled_in(std::string_view text);
 std::optional<std::string> completion_script(std::string_view shell, std::string_view program,
                                              bool in_package);
 
+/// The commands of this program that take an option (`--code`, `-m`), in order: "dis, dump". Empty
+/// for what is an option of none, or of all.
+std::string commands_with(std::string_view option);
+
+/// Does the command take the option?
+bool takes(std::string_view command, std::string_view option);
+
 }  // namespace depyf

@@ -1,6 +1,7 @@
 // The extension module depyf._core, in the limited API of CPython 3.7: one binary for every later
 // version. Everything but the conversion of live objects is the core's; no C++ exception leaves
-// this file.
+// this file. No function keeps state between two calls, and containers that the caller may change
+// meanwhile are copied first, so the module needs no GIL.
 #include "python/live_code.h"
 
 #include <iostream>
@@ -20,13 +21,19 @@
 namespace depyf::python {
 namespace {
 
-PyObject* decompilation_error = nullptr;
-PyObject* code_type = nullptr;
-PyObject* open_descriptor = nullptr;  // os.open
+/// What one interpreter's module holds.
+struct State {
+  PyObject* decompilation_error = nullptr;
+  PyObject* code_type = nullptr;
+  PyObject* open_descriptor = nullptr;  // os.open
+};
+
+State& state_of(PyObject* module) { return *static_cast<State*>(PyModule_GetState(module)); }
 
 /// Runs `body`, which returns an owned PyObject*, and turns what it throws into a Python exception.
 template <class Body>
-PyObject* guarded(Body body) noexcept {
+PyObject* guarded(PyObject* module, Body body) noexcept {
+  PyObject* decompilation_error = state_of(module).decompilation_error;
   try {
     return body();
   } catch (const PythonError&) {
@@ -74,14 +81,15 @@ std::string_view bytes_of(PyObject* bytes) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-bool is_code(PyObject* object) {
-  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(code_type);
+bool is_code(PyObject* module, PyObject* object) {
+  return Py_TYPE(object) == reinterpret_cast<PyTypeObject*>(state_of(module).code_type);
 }
 
 /// A live code object, or the bytes of a .pyc file.
-Module read(PyObject* input, ObjectTable& objects, bool set_literals = true,
+Module read(PyObject* module, PyObject* input, ObjectTable& objects, bool set_literals = true,
             NanConstants nan = NanConstants::Literals) {
-  if (is_code(input)) return from_live_code(input, code_type, objects, set_literals, nan);
+  if (is_code(module, input))
+    return from_live_code(input, state_of(module).code_type, objects, set_literals, nan);
   if (PyBytes_Check(input)) {
     const std::string_view data = bytes_of(input);
     return read_pyc({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
@@ -156,9 +164,10 @@ Signature read_signature(PyObject* tuple) {
 /// {name: (name, …)}; anything else in it is a TypeError.
 void read_names(PyObject* dict,
                 std::vector<std::pair<std::string, std::vector<std::string>>>& names) {
-  PyObject *key = nullptr, *value = nullptr;
-  Py_ssize_t at = 0;
-  while (PyDict_Next(dict, &at, &key, &value)) {
+  const Ref items = Ref::checked(PyDict_Items(dict));
+  for (Py_ssize_t i = 0; i < PyList_Size(items.get()); ++i) {
+    PyObject* item = PyList_GetItem(items.get(), i);
+    PyObject *key = PyTuple_GetItem(item, 0), *value = PyTuple_GetItem(item, 1);
     if (!PyUnicode_Check(key) || !PyTuple_Check(value)) {
       PyErr_SetString(PyExc_TypeError,
                       "callee_parameters and callee_results are dicts of a function's name to a "
@@ -206,7 +215,7 @@ const char decompile_doc[] =
     "program_locals are those of own_locals that keep "
     "their names, by default all. Raises DecompilationError.";
 
-PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
+PyObject* decompile_function(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {
       "code",           "indentation",       "temp_prefix",    "name",     "keep_temporaries",
       "set_literals",   "callee_parameters", "ladder",         "dynamo",   "line_map",
@@ -238,9 +247,9 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     PyErr_Format(PyExc_ValueError, "indentation is %d, expected 1 to 16", indentation);
     return nullptr;
   }
-  return guarded([&]() -> PyObject* {
+  return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(input, objects, set_literals != 0,
+    Module module = read(self, input, objects, set_literals != 0,
                          nan_literals ? NanConstants::Literals : NanConstants::Objects);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
@@ -259,7 +268,7 @@ PyObject* decompile_function(PyObject*, PyObject* args, PyObject* kwargs) {
     options.ordinary = ordinary != 0;
     options.own_locals = texts(own_locals);
     options.program_locals = program_locals ? texts(program_locals) : options.own_locals;
-    options.function = is_code(input) && !is_module(module);
+    options.function = is_code(self, input) && !is_module(module);
     options.strict = options.function;
     const Decompiled result = depyf::decompile(module, options);
 
@@ -313,7 +322,7 @@ const char compare_doc[] =
     "list, the offsets\n"
     "of calls of `a` and `b` that correspond are appended to it, in pairs.";
 
-PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
+PyObject* compare_function(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"a",          "b",          "names", "dynamo", "lifetimes",
                                    "decompiled", "own_locals", "calls", nullptr};
   PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr, *calls = nullptr;
@@ -322,12 +331,12 @@ PyObject* compare_function(PyObject*, PyObject* args, PyObject* kwargs) {
                                    &b, &names, &dynamo, &lifetimes, &decompiled, &PyTuple_Type,
                                    &own_locals, &PyList_Type, &calls))
     return nullptr;
-  return guarded([&]() -> PyObject* {
+  return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;  // one for both: objects are compared by identity
-    Module left = read(a, objects, true, NanConstants::Known);
-    Module right = read(b, objects, true, NanConstants::Known);
+    Module left = read(self, a, objects, true, NanConstants::Known);
+    Module right = read(self, b, objects, true, NanConstants::Known);
     VerifyOptions options;
-    options.live = is_code(a) && is_code(b);
+    options.live = is_code(self, a) && is_code(self, b);
     options.compare_names = names != 0;
     options.dynamo = dynamo != 0;
     options.lifetimes = lifetimes != 0;
@@ -354,10 +363,10 @@ const char kept_temporaries_doc[] =
     "Names of the locals of torch's own naming that keep a value after their last read, while code "
     "of the program may run.";
 
-PyObject* kept_temporaries_function(PyObject*, PyObject* code) {
-  return guarded([&]() -> PyObject* {
+PyObject* kept_temporaries_function(PyObject* self, PyObject* code) {
+  return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(code, objects, true, NanConstants::Known);
+    Module module = read(self, code, objects, true, NanConstants::Known);
     Ref out = Ref::checked(PyList_New(0));
     for (const std::string& name : kept_temporaries(module, module.root)) append(out, to_str(name));
     return out.release();
@@ -368,8 +377,8 @@ const char supported_opnames_doc[] =
     "supported_opnames()\n--\n\n"
     "Names of the running Python's opcodes that can be decompiled, sorted.";
 
-PyObject* supported_opnames_function(PyObject*, PyObject*) {
-  return guarded([]() -> PyObject* {
+PyObject* supported_opnames_function(PyObject* self, PyObject*) {
+  return guarded(self, []() -> PyObject* {
     Ref out = Ref::checked(PyList_New(0));
     if (const VersionTable* table = version_table(running_version())) {
       for (const OpcodeInfo& info : table->opcodes) {
@@ -388,10 +397,10 @@ const char disassemble_doc[] =
     "The decoded instructions of a code object, or of the bytes of a .pyc file, and of the code "
     "objects in it, as text.";
 
-PyObject* disassemble_function(PyObject*, PyObject* input) {
-  return guarded([&]() -> PyObject* {
+PyObject* disassemble_function(PyObject* self, PyObject* input) {
+  return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(input, objects);
+    Module module = read(self, input, objects);
     std::string text;
     for (std::size_t i = module.codes.size(); i-- > 0;) {  // outermost first
       const CodeId code(static_cast<std::uint32_t>(i));
@@ -407,10 +416,10 @@ const char listing_doc[] =
     "The instructions of a code object, and of the code objects in it, as CPython names them; a "
     "constant that is no literal stands by its type and id.";
 
-PyObject* listing_function(PyObject*, PyObject* code) {
-  return guarded([&]() -> PyObject* {
+PyObject* listing_function(PyObject* self, PyObject* code) {
+  return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;
-    Module module = read(code, objects);
+    Module module = read(self, code, objects);
     std::vector<std::string> shown;
     for (const Ref& object : objects.objects()) {
       Ref type_name = Ref::checked(
@@ -485,15 +494,14 @@ cli::Reply compile_here(PyObject* compile, std::string_view source, std::string_
   }
 }
 
-PyObject* main_function(PyObject*, PyObject* args) {
+PyObject* main_function(PyObject* self, PyObject* args) {
   PyObject *list = nullptr, *compile = nullptr;
   if (!PyArg_ParseTuple(args, "O|O", &list, &compile)) return nullptr;
-  return guarded([&]() -> PyObject* {
+  return guarded(self, [&]() -> PyObject* {
     std::vector<std::string> arguments;
-    const Py_ssize_t size = PyList_Size(list);
-    if (size < 0) throw PythonError();
-    for (Py_ssize_t i = 0; i < size; ++i) {
-      Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(PyList_GetItem(list, i)));
+    const Ref given = Ref::checked(PySequence_Tuple(list));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(given.get()); ++i) {
+      Ref encoded = Ref::checked(PyUnicode_EncodeFSDefault(PyTuple_GetItem(given.get(), i)));
       arguments.emplace_back(bytes_of(encoded.get()));
     }
     cli::HostPython host;
@@ -516,8 +524,8 @@ const char is_quiet_doc[] =
     "is_quiet(text)\n--\n\n"
     "Whether CPython certainly compiles the text of a module without a warning.";
 
-PyObject* is_quiet_function(PyObject*, PyObject* input) {
-  return guarded([&]() -> PyObject* {
+PyObject* is_quiet_function(PyObject* self, PyObject* input) {
+  return guarded(self, [&]() -> PyObject* {
     Ref bytes(PyUnicode_AsUTF8String(input));
     if (!bytes.get()) {  // a lone surrogate
       if (!PyErr_ExceptionMatches(PyExc_UnicodeError)) throw PythonError();
@@ -534,15 +542,19 @@ const char opener_doc[] =
     "No Python code runs between the system's answer and the file object that owns the\n"
     "descriptor, so no signal handler can raise there and let the descriptor stay open.";
 
-PyObject* open_as_told(PyObject* how, PyObject* arguments) {
+/// `told` is (os.open, how).
+PyObject* open_as_told(PyObject* told, PyObject* arguments) {
   PyObject* path = PyTuple_GetItem(arguments, 0);
-  return path ? PyObject_CallFunction(open_descriptor, "OOi", path, how, 0666) : nullptr;
+  if (!path) return nullptr;
+  return PyObject_CallFunction(PyTuple_GetItem(told, 0), "OOi", path, PyTuple_GetItem(told, 1),
+                               0666);
 }
 
 PyMethodDef open_as_told_method = {"open", open_as_told, METH_VARARGS, nullptr};
 
-PyObject* opener_function(PyObject*, PyObject* how) {
-  return PyCFunction_NewEx(&open_as_told_method, how, nullptr);
+PyObject* opener_function(PyObject* self, PyObject* how) {
+  const Ref told(PyTuple_Pack(2, state_of(self).open_descriptor, how));
+  return told.get() ? PyCFunction_NewEx(&open_as_told_method, told.get(), nullptr) : nullptr;
 }
 
 PyMethodDef methods[] = {
@@ -560,16 +572,6 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "depyf._core",
-                          "The compiled core of depyf.",
-                          -1,
-                          methods,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
-
 bool add_object(PyObject* module, const char* name, PyObject* object) {
   if (!object) return false;
   Py_INCREF(object);
@@ -578,36 +580,61 @@ bool add_object(PyObject* module, const char* name, PyObject* object) {
   return false;
 }
 
+int fill_module(PyObject* module) {
+  State& state = state_of(module);
+  state.decompilation_error = PyErr_NewExceptionWithDoc(
+      "depyf.DecompilationError",
+      "Bytecode that cannot be decompiled: what was found, what was expected and what to do.",
+      nullptr, nullptr);
+  const Ref types(PyImport_ImportModule("types")), os(PyImport_ImportModule("os"));
+  if (!types.get() || !os.get()) return -1;
+  state.code_type = PyObject_GetAttrString(types.get(), "CodeType");
+  state.open_descriptor = PyObject_GetAttrString(os.get(), "open");
+  const bool filled = state.code_type && state.open_descriptor &&
+                      add_object(module, "DecompilationError", state.decompilation_error) &&
+                      PyModule_AddStringConstant(module, "__version__", DEPYF_VERSION) == 0;
+  return filled ? 0 : -1;
+}
+
+int visit_state(PyObject* module, visitproc visit, void* arg) {
+  Py_VISIT(state_of(module).decompilation_error);
+  Py_VISIT(state_of(module).code_type);
+  Py_VISIT(state_of(module).open_descriptor);
+  return 0;
+}
+
+int clear_state(PyObject* module) {
+  Py_CLEAR(state_of(module).decompilation_error);
+  Py_CLEAR(state_of(module).code_type);
+  Py_CLEAR(state_of(module).open_descriptor);
+  return 0;
+}
+
+// Slots that the headers of 3.7 do not name: an interpreter of any kind may load the module.
+constexpr int kMultipleInterpreters = 3, kGil = 4;
+void* const kOwnGilSupported = reinterpret_cast<void*>(2);
+void* const kGilNotUsed = reinterpret_cast<void*>(1);
+
+/// The module's slots that the running version knows.
+std::vector<PyModuleDef_Slot> slots() {
+  std::vector<PyModuleDef_Slot> out{{Py_mod_exec, reinterpret_cast<void*>(fill_module)}};
+  if (running_version().has_free_interpreters()) {
+    out.push_back({kMultipleInterpreters, kOwnGilSupported});
+    out.push_back({kGil, kGilNotUsed});
+  }
+  out.push_back({0, nullptr});
+  return out;
+}
+
 }  // namespace
 
-PyObject* create_module() {
-  PyObject* module = PyModule_Create(&definition);
-  if (!module) return nullptr;
-  if (!decompilation_error) {
-    decompilation_error = PyErr_NewExceptionWithDoc(
-        "depyf.DecompilationError",
-        "Bytecode that cannot be decompiled: what was found, what was expected and what to do.",
-        nullptr, nullptr);
-  }
-  if (!code_type) {
-    if (PyObject* types = PyImport_ImportModule("types")) {
-      code_type = PyObject_GetAttrString(types, "CodeType");
-      Py_DECREF(types);
-    }
-  }
-  if (!open_descriptor) {
-    if (PyObject* os = PyImport_ImportModule("os")) {
-      open_descriptor = PyObject_GetAttrString(os, "open");
-      Py_DECREF(os);
-    }
-  }
-  if (!code_type || !open_descriptor ||
-      !add_object(module, "DecompilationError", decompilation_error) ||
-      PyModule_AddStringConstant(module, "__version__", DEPYF_VERSION) < 0) {
-    Py_DECREF(module);
-    return nullptr;
-  }
-  return module;
+PyObject* module_definition() {
+  static std::vector<PyModuleDef_Slot> of_this_version = slots();
+  static PyModuleDef definition = {
+      PyModuleDef_HEAD_INIT, "depyf._core", "The compiled core of depyf.",
+      sizeof(State),         methods,       of_this_version.data(),
+      visit_state,           clear_state,   nullptr};
+  return PyModuleDef_Init(&definition);
 }
 
 }  // namespace depyf::python
@@ -617,4 +644,4 @@ PyObject* create_module() {
 extern "C" [[gnu::visibility("default")]] PyObject* PyInit__core();
 #endif
 
-PyMODINIT_FUNC PyInit__core() { return depyf::python::create_module(); }
+PyMODINIT_FUNC PyInit__core() { return depyf::python::module_definition(); }

@@ -910,3 +910,20 @@ def is_different(tmp_path, one, two):
     for pair in (["one", "two"], ["two", "one"]):
         done = native("compare", *[str(tmp_path / (name + ".pyc")) for name in pair])
         assert done.returncode == 1 and done.stdout.startswith("different: "), done
+
+
+@pytest.mark.parametrize(
+    "arguments, taken_by",
+    [
+        (["decompile", "--code", "f"], "dis, dump"),
+        (["dis", "-j", "2"], "decompile"),
+        (["dump", "--stage", "flow", "--no-check"], "decompile"),
+        (["compare", "-m", "os"], "decompile, dis, dump"),
+        (["completion", "--format=json"], "decompile, dump"),
+    ],
+)
+def test_an_option_of_another_command_is_refused(arguments, taken_by, pyc):
+    done = run(*arguments, str(pyc))
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("depyf: %s takes no -" % arguments[0])
+    assert "which is an option of %s (" % taken_by in done.stderr

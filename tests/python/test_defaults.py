@@ -1,8 +1,11 @@
 """The defaults that depyf.decompile shows of a function are the function's."""
 
-from hypothesis import given, settings, strategies
+import pytest
 
 import depyf
+
+pytest.importorskip("hypothesis")
+from hypothesis import given, settings, strategies  # noqa: E402
 
 _FLOATS = strategies.floats(allow_nan=False, allow_infinity=False)
 _NUMBERS = strategies.one_of(
