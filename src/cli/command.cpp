@@ -723,7 +723,10 @@ int run_decompile(const Options& options, Progress& so_far) {
     }
   };
   std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work, false);
+  try {
+    for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work, false);
+  } catch (const std::system_error&) {  // as many as the system gives: this thread works, too
+  }
   work(true);
   threads.clear();
   if (progress) std::fputc('\n', stderr);

@@ -26,6 +26,11 @@ struct PyVersion {
   /// co_qualname and co_exceptiontable; instructions have inline caches; `exec` takes a closure
   /// (3.11).
   constexpr bool has_exception_table() const { return *this >= PyVersion{3, 11}; }
+  /// Patch releases of 3.13 call `iter` on the iterator of a comprehension or generator expression
+  /// once more.
+  constexpr bool may_iterate_twice() const {
+    return *this >= PyVersion{3, 13} && *this < PyVersion{3, 14};
+  }
   /// An extension module may say that it needs no GIL (3.13), and that interpreters with a GIL of
   /// their own may load it (3.12; that version frees strings twice when such an interpreter ends).
   constexpr bool has_free_interpreters() const { return *this >= PyVersion{3, 13}; }

@@ -4,6 +4,7 @@
 
 #include "flow/cfg.h"
 #include "flow/straighten.h"
+#include "simplify/simplify.h"
 
 namespace depyf {
 
@@ -40,6 +41,7 @@ Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound
     }
   }();
   sound = true;
+  drop_second_iter(lifted, module);
   if (!reading.has(kElses)) lifted.elses.clear();
   reading.keep(kElses, !lifted.elses.empty());
   return lifted;

@@ -54,6 +54,11 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options = {
 /// go one way, and what nothing leads to is dropped; see branches.cpp. True where there was one.
 bool take_decided_branches(Lifted& lifted, const Module& module);
 
+/// A second `iter` on the iterator of a comprehension or generator expression, as patch releases of
+/// CPython 3.13 have it, is left out; see second_iter.cpp. For code as lift() made it. True where
+/// there was one.
+bool drop_second_iter(Lifted& lifted, const Module& module);
+
 /// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`,
 /// `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?
 bool made_by_dynamo(const Module& module, CodeId code);

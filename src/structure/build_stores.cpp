@@ -140,9 +140,9 @@ bool BlockBuilder::stands_for(ValueId store_op) const {
 /// The topmost value is stored, and from then on is what the local holds.
 void BlockBuilder::store_first(ExprId target, ValueId store_op) {
   const std::uint32_t slot = s_.at(store_op).arg;
-  spill_loads_of(slot);
-  Pending top = pending_.back();
+  Pending top = pending_.back();  // which may be a load of the same local
   pending_.pop_back();
+  spill_loads_of(slot);
   spill_for_statement();
   emit(assign_statement(top, target));
   top.targets = 0;

@@ -205,7 +205,12 @@ Interruption::Interruption(std::function<void()> last_words) : state_(std::make_
   state_->last_words = std::move(last_words);
   if (!make_pipe(state_->ends)) return;
   wakes = state_->ends[1];
-  state_->waiting = std::thread([state = state_.get()] { state->wait(); });
+  try {
+    state_->waiting = std::thread([state = state_.get()] { state->wait(); });
+  } catch (const std::system_error&) {  // no thread can be had: a signal ends the process at once
+    for (int end : state_->ends) ::close(end);
+    return;
+  }
   for (int number : kAsksToEnd) {
     struct sigaction there{};
     if (::sigaction(number, nullptr, &there) != 0 || there.sa_handler != SIG_DFL) continue;

@@ -382,6 +382,7 @@ class Verifier {
 
  private:
   Module &a_, &b_;
+  bool iterates_once_ = false;  // equivalent() leaves out the second `iter` of a comprehension
   const VerifyOptions& options_;
   Canon canon_;
   Pairs pairs_, dead_;
@@ -806,8 +807,40 @@ class Verifier {
   std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b,
                                     bool dynamo, bool rename, const Difference& first,
                                     Pairs& nested, std::string& ignored) {
+    const std::string before = ignored;
+    Pairs functions = nested;
+    std::optional<Verdict> found =
+        equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, functions, ignored);
+    if (found && a_.version.may_iterate_twice() && !iterates_once_) {
+      std::string what = before;
+      Pairs others = nested;
+      iterates_once_ = true;
+      const std::optional<Verdict> other =
+          equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, others, what);
+      iterates_once_ = false;
+      if (!other) {
+        found.reset();
+        functions = std::move(others);
+        ignored = what;
+        add(ignored, kIterates);
+      }
+    }
+    nested = std::move(functions);
+    return found;
+  }
+
+  /// lift(), without what one patch release of a version has and another has not, if need be.
+  Lifted lifted(Module& module, CodeId code, const Cfg& cfg, bool held = false) {
+    Lifted out = lift(module, code, cfg, held);
+    if (iterates_once_) drop_second_iter(out, module);
+    return out;
+  }
+
+  std::optional<Verdict> equivalent_form(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b,
+                                         bool dynamo, bool rename, const Difference& first,
+                                         Pairs& nested, std::string& ignored) {
     try {
-      Lifted lifted_a = lift(a_, x, cfg_a), lifted_b = lift(b_, y, cfg_b);
+      Lifted lifted_a = lifted(a_, x, cfg_a), lifted_b = lifted(b_, y, cfg_b);
       const std::vector<Exposure> exposed_a = exposure_of(lifted_a, a_),
                                   exposed_b = exposure_of(lifted_b, b_);
       if (rename && !rename_locals(x, cfg_a, exposed_a, y, cfg_b, exposed_b, ignored))
@@ -855,8 +888,8 @@ class Verifier {
                               lifetimes ? options_.calls : nullptr);
       // Once more, with what the stack holds at each effect.
       const auto held_difference = [&](Pairs& functions) {
-        lifted_a = lift(a_, x, cfg_a, true);
-        lifted_b = lift(b_, y, cfg_b, true);
+        lifted_a = lifted(a_, x, cfg_a, true);
+        lifted_b = lifted(b_, y, cfg_b, true);
         simplify(lifted_a, a_, simplify_a);
         simplify(lifted_b, b_, simplify_b);
         return lockstep_difference(canon_, lifted_a, lifted_b, options_.compare_names, dynamo,
@@ -971,6 +1004,10 @@ class Verifier {
       "ignored: the order in which `locals()` has the variables";
   static constexpr std::string_view kUnusedLocals =
       "ignored: variables in `co_varnames` that only removed code names";
+  static constexpr std::string_view kIterates =
+      "ignored: whether comprehensions call `iter` on their iterator again, as some patch releases "
+      "of "
+      "CPython 3.13 do";
   static constexpr std::string_view kDeaths =
       "ignored: when values that no variable holds are freed";
 

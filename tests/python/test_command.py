@@ -927,3 +927,20 @@ def test_an_option_of_another_command_is_refused(arguments, taken_by, pyc):
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("depyf: %s takes no -" % arguments[0])
     assert "which is an option of %s (" % taken_by in done.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of Linux")
+@pytest.mark.parametrize("arguments", [["decompile"], ["decompile", "--no-check"], ["compare"]])
+def test_where_no_thread_can_be_started(arguments, pyc):
+    """A thread's stack of 1 GB, and 600 MB in all, as batch systems set them."""
+    limited = 'ulimit -s 1000000 && ulimit -v 600000 && exec "$0" "$@"'
+    files = [str(pyc)] * (2 if arguments == ["compare"] else 1)
+    done = subprocess.run(
+        ["sh", "-c", limited, sys.executable, "-m", "depyf", *arguments, *files],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    if "ulimit" in done.stderr:
+        pytest.skip("this machine sets other limits: " + done.stderr)
+    assert done.returncode == 0 and "internal error" not in done.stderr, done.stderr

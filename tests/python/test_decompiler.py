@@ -439,3 +439,21 @@ def test_the_time_for_a_row_of_statements_grows_with_its_length(statement):
     assert (
         seconds(3200) < 10 * seconds(800) + 0.05
     )  # 16 times as long where it grows with the square
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "tmp_0 = x = tmp_0",
+        "if a: tmp_0 = a()\n tmp_0 = x = tmp_0",
+        "tmp_0 = tmp_0 = tmp_0\n del tmp_0\n graph_out_0 = x = graph_out_0",
+        "tmp_1 = a = [a, tmp_1][1]",
+    ],
+)
+def test_a_local_of_torch_that_may_be_unset_is_assigned_to_itself(body):
+    from depyf import _core
+
+    scope = {}
+    exec("def f(a):\n __compiled_fn_1\n %s\n return a\n" % body, scope)
+    for dynamo in (False, True):
+        compile(_core.decompile(scope["f"].__code__, dynamo=dynamo)[0], "<f>", "exec")
