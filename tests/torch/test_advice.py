@@ -1169,6 +1169,67 @@ def test_a_setting_for_the_whole_program_names_the_line_for_which_it_does_not_he
     torch.testing.assert_close(result, wanted)
 
 
+_DRAWS = """
+import random
+from random import randint
+
+random.seed(0)
+dice = random.Random(0)
+
+@torch.compile(backend="eager")
+def mean(x):
+    return x / x.sum().item()
+
+@torch.compile(backend="eager")
+def shift(x):
+    return x.roll(randint(2, 9))
+
+@torch.compile(backend="eager")
+def column(x):
+    at = dice.randint(2, 9)
+    x = x + 1
+    return x[at]
+
+@torch.compile(backend="eager")
+def part(x):
+    begin, more = random.randint(2, 9), 3
+    x = x * 2
+    return x[begin : begin + more]
+
+result = [f(torch.arange(20.0)) for f in (mean, shift, column, part)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_drawn_number_is_passed_and_no_setting_advised_with_which_torch_raises():
+    result, nodes = run(_DRAWS, "draws")
+    assert result is not None
+    said = [one for node in nodes for one in node.breaks if one["row"] == "number drawn by Python"]
+    assert {one["why"].partition(" draws")[0] for one in said} == {"line 14", "line 18", "line 24"}
+    assert {text.partition(",")[0] for one in said for text in one["help"]} == {
+        "Draw the number before the call"
+    }
+    (item,) = met(nodes, "item")
+    (text,) = [one for one, patch in zip(item["help"], item["patches"]) if patch]
+    assert text.startswith("First change draws.py:14, draws.py:20, draws.py:26, where Python draws")
+    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
+    assert run(setting + _DRAWS, "set")[0] is None  # torch raises an error
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_setting_is_not_advised_before_a_drawn_number_also_where_torch_skips_the_function():
+    text = _DRAWS.replace(
+        "    return x / x.sum().item()\n",
+        "    for _ in range(2):\n        x = x / x.sum().item()\n    return x\n",
+    )
+    nodes = run(text, "skipped")[1]
+    said = [node.failure for node in nodes if node.failure and node.failure["row"] == "item"]
+    (given,) = [
+        one for each in said for one in each["help"] if "capture_scalar_outputs = True" in one
+    ]
+    assert given.startswith("First change skipped.py:16, ")
+
+
 _LOADS = """
 from collections import defaultdict
 

@@ -35,6 +35,7 @@ WITHOUT_HINTS = NORMAL + (
     "bool of a size",
     "member of a tensor",
     "drawn by Python",
+    "number drawn by Python",
     "clock",
 )
 

@@ -176,6 +176,16 @@ def f(x):
 
 result = f(torch.arange(4.0))
 """
+_DRAWN_BY_PYTHON = """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    return x.roll(random.randint(2, 9)) * 2
+
+result = [f(torch.arange(4.0)) for _ in range(3)]
+"""
 _NDINDEX = """
 import numpy
 grid = numpy.ndindex(2, 2)
@@ -738,6 +748,11 @@ DECIDED_FIRST = (
     "First change {at}, where Python needs such a number: the setting applies to the whole "
     "program, and with it the graph breaks there, too. Then "
 )
+#: as above, where it has code at which torch raises an error with the setting
+DRAWN_FIRST = (
+    "First change {at}, where Python draws a random number: the setting applies to the whole "
+    "program, and with it torch raises an error there. Then "
+)
 
 
 def _captured(program: str) -> Help:
@@ -1080,6 +1095,33 @@ result = [f(x, y, torch.equal(x, y)) for x, y in pairs]
         ids=("GB0033",),
         reason=r"Data dependent operator",
         where=r"\baten\.(equal|allclose)\.",
+    ),
+    row(
+        "number drawn by Python",
+        "{at} draws a random number with Python's random inside of the compiled function. torch "
+        "makes a tensor of it, and cannot use that where the number is needed. torch's "
+        "capture_scalar_outputs does not help: with it, torch raises an error.",
+        [
+            helps(
+                "Draw the number before the call, and pass it as an argument, with "
+                "torch.compile(..., dynamic=True): without it, a second number compiles again.",
+                _DRAWN_BY_PYTHON,
+                """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, count):
+    return x.roll(count) * 2
+
+result = [f(torch.arange(4.0), random.randint(2, 9)) for _ in range(3)]
+""",
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=_MAKES_A_NUMBER + r"|^unimplemented builtin op on tensor arguments",
+        where=r"\n\? line \d+ draws it",
+        names=r"\n\? (?P<at>line \d+) draws it",
     ),
     row(
         "item that orders",

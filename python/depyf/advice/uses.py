@@ -106,6 +106,52 @@ def stored_at(file: str, line: int) -> int:
     return 0
 
 
+def drawn_at(file: str, line: int) -> int:
+    """The line that draws, with Python's `random`, the number that a line needs; 0 where it needs
+    none, or makes a number of something else.
+    """
+    tree, function = _read_at(file, line)
+    if tree is None or function is None:
+        return 0
+    drawn: Dict[str, int] = {}  # name -> where its number is drawn
+
+    def found_in(node: Any) -> int:
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call) and _draws(tree, one):
+                return one.lineno
+            if isinstance(one, ast.Name) and one.id in drawn:
+                return drawn[one.id]
+        return 0
+
+    for node in sorted(filter(_is_assignment, _nodes(function)), key=lambda one: one.lineno):
+        if last_line(node) < line and node.value is not None and found_in(node.value):
+            drawn.update(dict.fromkeys(_assigned(node), found_in(node.value)))
+    found = 0
+    for node in _nodes(function):
+        if isinstance(node, ast.expr) and node.lineno <= line <= last_line(node):
+            if _turns_into_number(node) and not found_in(node):
+                return 0
+            if isinstance(node, (ast.Call, ast.Name)):
+                found = found or found_in(node)
+    return found
+
+
+def _is_assignment(node: Any) -> bool:
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+
+
+def _draws(tree: ast.Module, call: ast.Call) -> bool:
+    """Whether a call draws a number with Python's `random`, or with an object of its `Random`."""
+    called = path_of(call.func)
+    if of_module(tree, called).startswith("random."):
+        return not called.endswith(("Random", "seed"))
+    owner = getattr(call.func, "value", None)
+    return isinstance(owner, (ast.Name, ast.Attribute)) and any(
+        isinstance(one, ast.Call) and of_module(tree, path_of(one.func)) == "random.Random"
+        for one in _made(tree, owner)
+    )
+
+
 def appended_at(file: str, line: int) -> int:
     """The line that appends the Python number that a line makes of a tensor to a list that is not
     the function's own; 0 as above.
@@ -1222,14 +1268,15 @@ def _holds(node: Any, names: Set[str]) -> bool:
 
 def _makes_number(test: ast.AST) -> bool:
     """Whether an expression turns something into a Python number."""
-    for node in ast.walk(test):
-        if isinstance(node, ast.Call):
-            name = node.func
-            if isinstance(name, ast.Attribute) and name.attr in ("item", "tolist"):
-                return True
-            if isinstance(name, ast.Name) and name.id in _MAKE_NUMBERS:
-                return True
-    return False
+    return any(map(_turns_into_number, ast.walk(test)))
+
+
+def _turns_into_number(node: Any) -> bool:
+    """Whether a node is a call that turns something into a Python number."""
+    name = node.func if isinstance(node, ast.Call) else None
+    if isinstance(name, ast.Attribute):
+        return name.attr in ("item", "tolist")
+    return isinstance(name, ast.Name) and name.id in _MAKE_NUMBERS
 
 
 def path_of(node: ast.AST) -> str:

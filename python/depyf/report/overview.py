@@ -991,7 +991,8 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
-        words.name_needed([one for node in of_run for one in node.breaks])
+        failed = [node.failure for node in of_run if node.failure]
+        words.name_needed([one for node in of_run for one in node.breaks] + failed)
         _advise_of_floats(of_run)
         _advise_of_constants(of_run)
         _advise_limits(of_run)

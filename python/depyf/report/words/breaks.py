@@ -41,6 +41,8 @@ _REPORT_HINT = re.compile(
 )
 #: torch's names for that a tensor is turned into a Python number
 _NUMBER = re.compile(r"Tensor\.item|Tensor\.tolist|Data dependent operator")
+#: as above, and for a number of which torch made a tensor
+_DRAWN = re.compile(_NUMBER.pattern + r"|^unimplemented builtin op on tensor arguments")
 #: what a program does with such a number, where that decides what helps
 _USES = (
     (uses.stored_at, "stores by"),
@@ -83,7 +85,10 @@ def of_break(found: Document) -> Said:
     source = last_code(stack)
     said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
     filename, line = split_location(location)
-    if _NUMBER.search(reason):
+    drawn = uses.drawn_at(filename, line) if _DRAWN.search(reason) else 0
+    if drawn:
+        said += "\n? line %d draws it" % drawn
+    elif _NUMBER.search(reason):
         used, what = _use_of(filename, line)
         said += "\n? line %d %s it" % (used, what) if used else ""
     elif _SIZED.search(reason):
@@ -164,21 +169,30 @@ _NEEDED = (
     "item in a list",
     "index into numpy's array",
 )
+#: the row of a number of which torch made a tensor, and with that setting does not get it back
+_DRAWN_ROW = "number drawn by Python"
 
 
 def name_needed(found: Sequence[Said]) -> None:
     """Says, beside a setting that keeps numbers in the graph, which lines of the same run need one
-    at once.
+    at once, and at which torch raises an error with it.
 
     Args:
         found: what is said of the breaks of one run.
     """
     needed = [one for one in found if one["row"] in _NEEDED]
     used = [(one["file"], one["line"], _use_of(one["file"], one["line"])[0]) for one in needed]
-    places = [(file, at or line) for file, line, at in used]
-    at = ", ".join(short_place(*one) for one in sorted(set(places)))
-    begin = break_rows.DECIDED_FIRST.format(at=at)
-    for one in found if needed else ():
+    drawn = [(one["file"], one["line"]) for one in found if one["row"] == _DRAWN_ROW]
+    begins = [
+        form.format(at=", ".join(short_place(*one) for one in sorted(set(places))))
+        for form, places in (
+            (break_rows.DRAWN_FIRST, drawn),
+            (break_rows.DECIDED_FIRST, [(file, at or line) for file, line, at in used]),
+        )
+        if places
+    ]
+    begin = "".join(begins[:1] + [one.replace("First ", "", 1) for one in begins[1:]])
+    for one in found if begin else ():
         if one["row"] == "item":
             one["help"] = [
                 begin + text if patch.startswith(_SETS) and not text.startswith(begin) else text
