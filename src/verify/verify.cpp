@@ -28,7 +28,6 @@
 #include "verify/raw_code.h"
 
 namespace depyf {
-
 namespace {
 
 using namespace verify_detail;
@@ -807,29 +806,20 @@ class Verifier {
   std::optional<Verdict> equivalent(CodeId x, CodeId y, const Cfg& cfg_a, const Cfg& cfg_b,
                                     bool dynamo, bool rename, const Difference& first,
                                     Pairs& nested, std::string& ignored) {
-    const std::string before = ignored;
+    std::string what = ignored;
     Pairs functions = nested;
-    std::optional<Verdict> found =
-        equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, functions, ignored);
-    if (found && a_.version.may_iterate_twice() && !iterates_once_) {
-      std::string what = before;
-      Pairs others = nested;
-      iterates_once_ = true;
-      const std::optional<Verdict> other =
-          equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, others, what);
-      iterates_once_ = false;
-      if (!other) {
-        found.reset();
-        functions = std::move(others);
-        ignored = what;
-        add(ignored, kIterates);
-      }
-    }
+    const std::optional<Verdict> found =
+        equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, nested, ignored);
+    if (!found || !a_.version.may_iterate_twice()) return found;
+    iterates_once_ = true;
+    const bool same = !equivalent_form(x, y, cfg_a, cfg_b, dynamo, rename, first, functions, what);
+    iterates_once_ = false;
+    if (!same) return found;
     nested = std::move(functions);
-    return found;
+    add(ignored = what, kIterates);
+    return std::nullopt;
   }
 
-  /// lift(), without what one patch release of a version has and another has not, if need be.
   Lifted lifted(Module& module, CodeId code, const Cfg& cfg, bool held = false) {
     Lifted out = lift(module, code, cfg, held);
     if (iterates_once_) drop_second_iter(out, module);
@@ -1005,9 +995,7 @@ class Verifier {
   static constexpr std::string_view kUnusedLocals =
       "ignored: variables in `co_varnames` that only removed code names";
   static constexpr std::string_view kIterates =
-      "ignored: whether comprehensions call `iter` on their iterator again, as some patch releases "
-      "of "
-      "CPython 3.13 do";
+      "ignored: a second call of `iter` in comprehensions, which some releases of 3.13 make";
   static constexpr std::string_view kDeaths =
       "ignored: when values that no variable holds are freed";
 
