@@ -1230,6 +1230,49 @@ def test_a_setting_is_not_advised_before_a_drawn_number_also_where_torch_skips_t
     assert given.startswith("First change skipped.py:16, ")
 
 
+_WEIGHTS = """
+import json
+
+class Model:
+    def __init__(self):
+        self.weights = {"a": 0.5, "b": 2.0}
+        self.log = []
+
+    @torch.compile(backend="eager")
+    def loss(self, x):
+        return sum(self.weights[key] * x.sum() for key in ("a", "b"))
+
+    def balance(self):
+        self.weights["a"] = 0.5 * self.weights["a"] + 0.1
+        self.log.append(json.dumps(self.weights))
+
+class Other:
+    def __init__(self):
+        self.weights = [1.0]
+
+    def show(self):
+        return str(self.weights)
+
+model = Model()
+result = []
+for _ in range(3):
+    result.append(model.loss(torch.ones(3)))
+    model.balance()
+    text = {key: round(value, 2) for key, value in model.weights.items()}
+    name = f"{model.weights['a']:.2f}"
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_where_a_number_is_to_be_a_tensor_the_other_lines_that_read_it_are_told():
+    nodes = run(_WEIGHTS, "weights")[1]
+    (said,) = met(nodes, "float attribute")
+    told = "Other code reads it as a number, at weights.py:15, weights.py:29, weights.py:30: there"
+    assert [told in text for text in said["help"]] == [True, False]  # dynamic=True keeps the number
+    quiet = _WEIGHTS.replace("json.dumps(self.weights)", "1").partition("    text = ")[0]
+    assert "Other code" not in met(run(quiet, "quiet")[1], "float attribute")[0]["help"][0]
+
+
 _LOADS = """
 from collections import defaultdict
 

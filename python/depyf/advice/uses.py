@@ -432,6 +432,76 @@ def _use_of(node: Any, parents: Any) -> str:
     return "length" if asked or negated else "all"
 
 
+def readers_of(file: str, line: int, name: str) -> List[int]:
+    """The lines that read an attribute, or an element of it, for something else than arithmetic:
+    to print or round it, to write it into a file, to list the elements of its container. Those of
+    the function around a line are left out, as what calls torch.
+
+    Args:
+        name: as a guard names it, such as `self.weights['pde']`.
+    """
+    tree, function = _read_at(file, line)
+    path, _, rest = name.partition("[")
+    owner, _, last = path.rpartition(".")
+    if tree is None or function is None or not owner:
+        return []
+    within = _class_around(tree, function)
+    parents = {one: node for node in _nodes(tree) for one in ast.iter_child_nodes(node)}
+    own = set(map(id, _nodes(function)))
+    found = set()
+    for node in _nodes(tree):
+        if isinstance(node, ast.Attribute) and node.attr == last and id(node) not in own:
+            around = _around(tree, node.lineno)
+            of_self = getattr(node.value, "id", "") == "self" and owner == "self"
+            if of_self and _class_around(tree, around) is not within:
+                continue
+            if isinstance(node.ctx, ast.Load) and _reads(tree, node, parents, bool(rest)):
+                found.add(node.lineno)
+    return sorted(found)
+
+
+def _class_around(tree: ast.Module, function: Any) -> Any:
+    for node in _nodes(tree):
+        if isinstance(node, ast.ClassDef) and function in node.body:
+            return node
+    return None
+
+
+#: functions of Python that take a number, and give something that is no tensor or print it
+_TAKE_NUMBERS = frozenset("float format int print repr round sorted str".split())
+#: methods to which a number is given to be kept or written
+_KEEP = _LOGS | {"add_scalar", "append", "dump", "dumps", "format", "log_dict", "writerow"}
+
+
+def _reads(tree: ast.Module, node: Any, parents: Any, is_container: bool) -> bool:
+    """Whether an attribute is read for something else than arithmetic.
+
+    Args:
+        is_container: whether the number is an element of it.
+    """
+    at, whole = node, is_container
+    while at in parents and not isinstance(at, ast.stmt):
+        below, at = at, parents[at]
+        if isinstance(at, ast.Subscript) and at.value is below:
+            whole = False
+        elif isinstance(at, ast.FormattedValue):
+            return True
+        elif isinstance(at, (ast.comprehension, ast.For)) and at.iter is below:
+            return True
+        elif isinstance(at, ast.BinOp) and isinstance(at.op, ast.Mod):
+            if isinstance(getattr(at.left, "value", getattr(at.left, "s", None)), str):
+                return True
+        elif isinstance(at, ast.Call) and at.func is not below:
+            called = path_of(at.func)
+            if of_module(tree, called).partition(".")[0] == "torch":
+                return False
+            if called in _TAKE_NUMBERS or _method(at) in _KEEP:
+                return True
+            if whole and called not in ("len", "sum"):
+                return True
+    return False
+
+
 def keys_given(file: str, line: int, name: str) -> List[str]:
     """The keys, texts that stand in the source, that the function around a line gives to a dict
     and reads nowhere; [] where it gives it others, too.

@@ -56,6 +56,7 @@ from depyf.report.words.reasons import (
     is_of_float,
     is_of_global,
     of_reason,
+    name_readers,
     place_reason,
     short,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "keep_advice_of_compile",
     "keep_unless_dynamic",
     "name_needed",
+    "name_readers",
     "no_compile_of_rest",
     "of_break",
     "of_failure",

@@ -194,6 +194,37 @@ def describe_rate(found: Said, caller: str) -> None:
             return
 
 
+#: rows of numbers of which a tensor is to be made where the program sets them
+_MADE_TENSORS = (
+    "counter",
+    "float attribute",
+    "float attribute in a function of math",
+    "float attribute used as a constant",
+    "float that is set",
+)
+_READ_AS_NUMBER = (
+    " Other code reads it as a number, at %s: there, write float(...) around it, or keep the "
+    "number, too, under another name."
+)
+
+
+def name_readers(found: Iterable[Said]) -> None:
+    """Says, where a number is to become a tensor, which other lines of its file want the number.
+
+    Args:
+        found: the reasons of one run.
+    """
+    for one in found:
+        if one["row"] not in _MADE_TENSORS or in_library(one["file"]):
+            continue
+        lines = uses.readers_of(one["file"], one["line"], one["name"])
+        told = _READ_AS_NUMBER % ", ".join(short_place(one["file"], at) for at in lines)
+        one["help"] = [
+            text + told if lines and " a tensor" in text and told not in text else text
+            for text in one["help"]
+        ]
+
+
 def _name_kept(found: Said, source: str, line: int) -> None:
     """Says what a value on the stack is: torch's name for it stands in no source of the user's."""
     at = "the graph break at line %d" % line if line else "a graph break"
