@@ -258,6 +258,15 @@ with torch.no_grad():
 with torch.inference_mode():
     result.append(f(torch.ones(3)))
 """
+_POWER = """
+import math
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    return x / math.pow((5 + step) / 6, 0.5)
+
+result = [f(torch.ones(3), step) for step in (2, 3, 4)]
+"""
 _ATTRIBUTE = """
 class Model(torch.nn.Module):
     def __init__(self):
@@ -1403,6 +1412,21 @@ def f(x, large):
 
 result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
 """,
+            )
+        ],
+    ),
+    row(
+        "number in a function of math",
+        "",
+        [
+            helps(
+                "There is no branch: {called} makes a constant of the number that it is given, so "
+                "torch compiles for each value, with dynamic=True, too. Call {called} before the "
+                "compiled function, and pass its result as a tensor.",
+                _POWER,
+                _POWER.replace("x / math.pow((5 + step) / 6, 0.5)", "x / length")
+                .replace("def f(x, step)", "def f(x, length)")
+                .replace("step) for", "torch.tensor(math.pow((5 + step) / 6, 0.5))) for"),
             )
         ],
     ),

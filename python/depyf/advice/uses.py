@@ -772,6 +772,15 @@ def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.
                     yield called, node
 
 
+def math_at(file: str, line: int) -> str:
+    """The function of math that a line calls with a value that is computed there; "" for none."""
+    tree = parsed(file) if file and line else None
+    for called, call in _outside_calls(file, line, line):
+        if of_module(tree, called).startswith("math."):
+            return called
+    return ""
+
+
 def of_module(tree: Any, called: str) -> str:
     """A function as its module names it: `numpy.log` for `np.log`."""
     root, dot, rest = called.partition(".")

@@ -166,9 +166,15 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 found["caller"] = users_line(stack)
             break
     describe_rate(found, found["caller"][0])
+    if found["row"] == "number condition" and _IS_CONSTANT.search(found["failed"]):
+        called = uses.math_at(found["file"], found["line"])
+        if called:
+            advise(found, _OF_MATH, called=called)
+            found["words"] = found["words"].replace("condition on a number", "constant of a number")
     if found["kind"] == "shape condition" and found["source"]:
         # torch tells of a size of 0 or 1 at its first use, which need not decide anything
         how = "; the size is first used" if found["row"] == "size from 2" else ", decided"
+        how = ", made" if found["row"] == _OF_MATH else how
         made = short_place(found["file"], found["line"]), found["source"]
         found["words"] += how + " at %s: `%s`" % made
         if found["caller"][1]:
@@ -615,6 +621,12 @@ def is_of_float(text: str) -> bool:
 
 _FREED = re.compile(r"^Cache line invalidated because (?P<name>.+) got deallocated$")
 _APART = re.compile(r"^(?P<name>[\w.\[\]']+) != [01]$|^2 <= (?P<other>[\w.\[\]']+)$")
+
+
+#: the row of a number of which a function of math makes a constant
+_OF_MATH = "number in a function of math"
+#: a guard that something computed has one value
+_IS_CONSTANT = re.compile(r" == -?[\d.]+(e[-+]?\d+)?$")
 
 
 def condition_row(found: Said, guard: str) -> str:
