@@ -596,17 +596,22 @@ int fill_module(PyObject* module) {
   return filled ? 0 : -1;
 }
 
+// Up to 3.8, a module without its state yet is visited, too.
 int visit_state(PyObject* module, visitproc visit, void* arg) {
-  Py_VISIT(state_of(module).decompilation_error);
-  Py_VISIT(state_of(module).code_type);
-  Py_VISIT(state_of(module).open_descriptor);
+  const State* state = static_cast<State*>(PyModule_GetState(module));
+  if (!state) return 0;
+  Py_VISIT(state->decompilation_error);
+  Py_VISIT(state->code_type);
+  Py_VISIT(state->open_descriptor);
   return 0;
 }
 
 int clear_state(PyObject* module) {
-  Py_CLEAR(state_of(module).decompilation_error);
-  Py_CLEAR(state_of(module).code_type);
-  Py_CLEAR(state_of(module).open_descriptor);
+  State* state = static_cast<State*>(PyModule_GetState(module));
+  if (!state) return 0;
+  Py_CLEAR(state->decompilation_error);
+  Py_CLEAR(state->code_type);
+  Py_CLEAR(state->open_descriptor);
   return 0;
 }
 
