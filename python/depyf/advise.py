@@ -340,10 +340,19 @@ def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
     where = place(reason["file"], reason["line"], False) if reason["line"] else ""
     told = "What makes it recompile: %s%s." % (what, where and ", guarded at " + where)
     helped = reason["help"] if reason["row"] not in NO_ACTION else ()
+    kept = _KEPT_ACROSS.search(reason["words"])
+    if kept is not None and not helped:
+        helped = [_OF_KEPT % place(limit.place[0], int(kept.group("line")), False)]
     made = [one for one, why in zip(recompiles, met) if why == most]
     return told, helped[0] if helped else "", made
 
 
+#: how the words of a recompile end that a graph break causes by a value that it hands on
+_KEPT_ACROSS = re.compile(r"was freed: .*across the graph break at line (?P<line>\d+)\b")
+_OF_KEPT = (
+    "Remove the graph break at %s, as the advice for that line says: without it no value is kept "
+    "across it, and the recompiles are gone, too. A higher limit only delays this."
+)
 #: a setting that makes a number symbolic from its second value on
 _FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
 #: what begins the sentence of the other reasons of a recompile

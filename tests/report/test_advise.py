@@ -1190,3 +1190,16 @@ def test_symbolic_sizes_save_the_compile_for_one_size(first, saved):
     ]
     (change,) = advise.changes(run_of(entries))
     assert "dynamic=True" in change.advice and change.seconds == saved
+
+
+def test_a_limit_reached_by_a_value_that_a_break_keeps_names_that_break():
+    name = "torch_dynamo_resume_in_f_at_46"
+    freed = "Cache line invalidated because L['___stack0'] got deallocated"
+    again_at = [again("/a/b.py", 46, 0.5, freed) for _ in range(2)]
+    reached = compiled("/a/b.py", 46, 0.5, failure=LIMIT)
+    for number, one in enumerate(again_at + [reached], 1):
+        one["compile_id"] = "6/%d" % number
+    function = {"name": name, "global_name": name, "is_resume": True, "source": ""}
+    function.update(filename="/a/b.py", firstlineno=46, entries=again_at + [reached])
+    (change,) = [one for one in advise.changes(run_of([], functions=[function])) if one.advice]
+    assert change.advice.startswith("Remove the graph break at /a/b.py:46, as the advice")
