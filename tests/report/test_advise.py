@@ -710,7 +710,7 @@ def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, gua
 
     change = change_of(guard)
     assert change.row == row + " used as a constant" and "do" in change.advice
-    assert "its compile fits no other value" in change.words and "not help" in change.advice
+    assert "the compile for this value is for it alone" in change.words and "not help" in change.advice
     other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
     assert change_of(other).row == row
 
@@ -1000,7 +1000,7 @@ def test_other_reasons_of_a_recompile_are_told_in_a_sentence_of_their_own():
     entry["reasons"].append("0/1: self.count == 2")
     (change,) = advise.changes(run_of([entry]))
     assert change.words.endswith(
-        "fits no other value, either. Earlier compiles did not fit for other reasons, too: "
+        "is for it alone, too. Earlier compiles did not fit for other reasons, too: "
         "`self.count` was 2, is another number"
     )
 
