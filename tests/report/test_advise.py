@@ -710,7 +710,9 @@ def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, gua
 
     change = change_of(guard)
     assert change.row == row + " used as a constant" and "do" in change.advice
-    assert "the compile for this value is for it alone" in change.words and "not help" in change.advice
+    assert (
+        "the compile for this value is for it alone" in change.words and "not help" in change.advice
+    )
     other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
     assert change_of(other).row == row
 
