@@ -345,7 +345,13 @@ class Hub:
         which takes long, and a signal handler of the program may raise an exception meanwhile. So
         they wait for what torch tells next.
         """
-        if kind == "compilation_metrics" and compat.drops_exceptions():
+        try:
+            waits = kind == "compilation_metrics" and compat.drops_exceptions()
+        except Exception as error:
+            pass_on()
+            self._tell("reading where torch tells the figures of a compile", error)
+            waits = False
+        if waits:
             held = self._held.setdefault(_thread.get_ident(), [])
             held.append((kind, metadata, made))
             return
