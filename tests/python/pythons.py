@@ -64,3 +64,18 @@ def run(version, program, *arguments):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def native(*arguments, env=None):
+    """The native command, which has no interpreter of its own."""
+    command = INTERPRETERS.native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    return subprocess.run(
+        [command, *arguments],
+        env=dict(os.environ, **(env or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=60,
+    )

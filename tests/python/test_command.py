@@ -18,6 +18,7 @@ import zipfile
 import depyf
 import pytest
 import pythons
+from pythons import native
 
 from tests.interpreters import native_command
 
@@ -227,21 +228,6 @@ def test_an_unknown_command_is_answered_with_all_of_this_one():
     assert "unknown option '--versoin'" in run("--versoin").stderr
     done = native("wrong-word")
     assert done.returncode == 2 and "decompile" in done.stderr and "report" not in done.stderr
-
-
-def native(*arguments, env=None):
-    """The native command, which has no interpreter of its own."""
-    command = native_command()
-    if command is None:
-        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
-    return subprocess.run(
-        [command, *arguments],
-        env=dict(os.environ, **(env or {})),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-        timeout=60,
-    )
 
 
 def test_output_is_proven_without_being_asked(pyc):

@@ -7,27 +7,13 @@ release (the free-threaded build of Debian's python3.13 3.13.15), which calls `i
 
 import glob
 import os
-import subprocess
 
 import pytest
 import pythons
-from tests.interpreters import native_command
+from pythons import native
 
 FIXTURES = os.path.join(pythons.ROOT, "tests", "fixtures")
 FILES = sorted(glob.glob(os.path.join(FIXTURES, "patches", "*", "*.pyc")))
-
-
-def native(*arguments):
-    command = native_command()
-    if command is None:
-        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
-    return subprocess.run(
-        [command, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-        timeout=60,
-    )
 
 
 def of_the_first_release(path):
