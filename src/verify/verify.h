@@ -58,14 +58,14 @@ struct VerifyOptions {
 /// identical: same instructions and operands in the same order. exact: the graphs of instructions
 /// after decode and build_cfg cannot be told apart, handlers included. equivalent: the same effects
 /// in the same order on the same values after lift and simplify; values that one side keeps in a
-/// local of its own and the other on the stack are promoted (see Verifier::temporaries). How long a
-/// value that one side keeps in such a local lives, and when values without a name are freed, is
-/// part of that only with `lifetimes` (else `detail` says so), and the line that a traceback shows
-/// is no part of it.
-/// Constants: by type and value (0.0 ≠ -0.0, 1 ≠ True), a NaN also by which object it is, a
-/// frozenset also by the order in which it gives its items unless it is only searched, live objects
-/// by Const::object, so both must share one table. Nested code objects are compared in pairs as
-/// they are met; `kind` is the worst of all. Input that cannot be decoded or lifted is unproven.
+/// local of its own and the other on the stack are promoted (see temporaries() in variables.h). How
+/// long a value that one side keeps in such a local lives, and when values without a name are
+/// freed, is part of that only with `lifetimes` (else `detail` says so), and the line that a
+/// traceback shows is no part of it. Constants: by type and value (0.0 ≠ -0.0, 1 ≠ True), a NaN
+/// also by which object it is, a frozenset also by the order in which it gives its items unless it
+/// is only searched, live objects by Const::object, so both must share one table. Nested code
+/// objects are compared in pairs as they are met; `kind` is the worst of all. Input that cannot be
+/// decoded or lifted is unproven.
 Verdict verify(Module& a, CodeId code_a, Module& b, CodeId code_b,
                const VerifyOptions& options = {});
 
