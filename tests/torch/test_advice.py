@@ -24,6 +24,14 @@ from depyf.report import overview, words  # noqa: E402
 
 #: what helps changes with torch; the pairs are those of the torch that the project is pinned to
 PINNED = TORCH >= (2, 13)
+#: row -> (the first torch that has the problem of its pair, the first that has it no more)
+MET_IN = {
+    "drawn by Python": ((2, 13), (2, 15)),
+    "integer in a text": ((2, 15), (9, 0)),
+    "nothing to compile on a side": ((2, 13), (2, 15)),
+    "range of a computed number": ((2, 13), (2, 15)),
+    "tensor as an index": ((2, 13), (2, 15)),
+}
 _CONTAINERS = ("reorderable_logging_functions", "ignore_logging_functions")
 _SETTINGS = (torch._dynamo.config, torch._inductor.config)
 
@@ -106,6 +114,9 @@ def pairs(rows):
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 @pytest.mark.parametrize("row, help", pairs(breaks.ROWS + recompiles.ROWS))
 def test_a_program_that_follows_the_advice_no_longer_has_the_problem(row, help):
+    since, until = MET_IN.get(row.key, ((2, 13), (9, 0)))
+    if not since <= TORCH < until:
+        pytest.skip("this torch has another answer to the program")
     wanted, nodes = before_of(row, help)
     found = met(nodes, row.key)
     assert found, "the problem does not show: %s" % [
@@ -256,6 +267,8 @@ def test_the_numbers_of_the_rows_are_torchs():
     with open(path, encoding="utf-8") as stream:
         registry = json.load(stream)
     known = {number for one in breaks.ROWS + (breaks.LOOP,) for number in one.ids}
+    if TORCH < (2, 15):
+        known -= {"GB9193", "GB9493"}
     assert known <= set(registry)
 
 

@@ -380,14 +380,22 @@ model = torch.compile(DistributedDataParallel(torch.nn.Linear(3, 3)), backend="e
 result = model(torch.ones(2, 3)).detach()
 dist.destroy_process_group()
 """
-_FORMAT = """
+FORMAT = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x, count):
     y = x + 1
-    name = f"step {count}"
+    name = "step %d" % count
     return y * 2, name
 
 result = [f(torch.ones(3), count)[0] for count in (2, 3)]
+"""
+FORMATTED_OUTSIDE = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    y = x + 1
+    return y * 2
+
+result = [(f(torch.ones(3)), f"step {count}")[0] for count in (2, 3)]
 """
 _SORT = """
 @torch.compile(backend="eager", dynamic=True)
@@ -975,7 +983,8 @@ for x in (torch.ones(2, 3), torch.ones(2, 3) * 0.5):
         ],
         ids=("GB0170",),
         reason=r"^(generic_jump|Data-dependent branching)",
-        where=r"polyfills[/\\](builtins|__init__)\.py:\d+\n> (if|elif) (not )?elem\b",
+        where=r"polyfills[/\\](builtins|__init__)\.py:\d+\n> (if|elif) (not )?elem\b"
+        r"|in <genexpr>, code:[^\n]*(?<![.\w])(any|all)\(",
     ),
     row(
         "branch",
@@ -1792,10 +1801,10 @@ for (batch,) in loader:
                 .replace("f(torch.ones(3))", "f(torch.ones(3), next(batches))"),
             ),
         ],
-        ids=("GB4347",),
+        ids=("GB4347", "GB9493"),
         reason=r"missing tp_iternext",
         where=r"\n> .*\bnext\(",
-        names=r"next\(\) on (?P<name>\w+)",
+        names=r"next\(\) on (?P<name>\w+)|'(?P<name1>\w+)' implements '__next__'",
     ),
     row(
         "parameter",
@@ -1876,9 +1885,10 @@ for step in (torch.ones(3) * count for count in range(3)):
 """,
             ),
         ],
-        ids=("GB0811",),
+        ids=("GB0116", "GB0811"),
         reason=r"missing tp_iter",
-        names=r"UserDefinedObjectVariable\((?P<name>\w+)\)",
+        where=r"missing tp_iter|how to wrap <class '\w*_?iterator'>",
+        names=r"UserDefinedObjectVariable\((?P<name>\w+)\)|wrap <class '(?P<name1>\w+)'>",
     ),
     # a method may give another result at each call: a custom operator must not hold it
     row(
@@ -1990,20 +2000,16 @@ result = [f(torch.ones(3), math.factorial(count)) for count in (3, 4)]
         [
             helps(
                 "Make the string outside of the compiled function, before or after the call.",
-                _FORMAT,
-                """
-@torch.compile(backend="eager", dynamic=True)
-def f(x):
-    y = x + 1
-    return y * 2
-
-result = [(f(torch.ones(3)), f"step {count}")[0] for count in (2, 3)]
-""",
+                FORMAT,
+                FORMATTED_OUTSIDE,
             )
         ],
-        ids=("GB0021", "GB0088"),
+        ids=("GB0021", "GB0059", "GB0088", "GB6053"),
         reason=r"^BUILD_STRING type error|^Observed exception$",
-        where=r"^BUILD_STRING|\n> .*([\"']\s*%\s*[\w(]|[\"']\.format\()",
+        where=r"^BUILD_STRING"
+        r"|^(?!Failed to trace builtin)(?s:.*)\n> .*([\"']\s*%\s*[\w(]|[\"']\.format\()"
+        r"|builtin operator `(str|repr|format)` with argument types \['(int|float)'\]"
+        r"|SymNodeVariable has tp_repr\b",
     ),
     row(
         "seed",
@@ -2216,10 +2222,10 @@ seconds = time.perf_counter() - begin
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177"),
+        ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177", "GB9193"),
         reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin",
-        where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?\.?`",
-        names=r"`(?P<name>time\.\w+)\.?`",
+        where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?(\.|\(\))?`",
+        names=r"`(?P<name>time\.\w+)(\.|\(\))?`",
     ),
     row(
         "drawn by Python",
@@ -2304,7 +2310,7 @@ print("the shape is", y.shape)
         reason=r"reorder a debugging function|builtin|call_function BuiltinVariable\(print\)",
         where=r"\bprint`? with argument types \[(?!(?:'(?:str|Tensor|Parameter|int|float|bool"
         r"|NoneType|dtype|device)'(?:, )?)*\])|\n\? prints a number"
-        r"|can only reorder functions where",
+        r"|can only reorder functions (where|that are called)",
     ),
     row(
         "print",

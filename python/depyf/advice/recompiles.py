@@ -6,6 +6,7 @@ dimension, `{before}` a value, `{marks}` are calls that mark sizes as dynamic.
 """
 
 from depyf.advice import helps, row
+from depyf.advice.breaks import FORMAT, FORMATTED_OUTSIDE
 
 _PARITY = """
 @torch.compile(backend="eager", dynamic=True)
@@ -571,6 +572,7 @@ class Model(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(4))
+        self.requires_grad_(False)
 
     def forward(self, x, index):
         return self.layers[index](x)
@@ -579,7 +581,6 @@ model = torch.compile(Model(), backend="eager")
 result = torch.ones(3)
 for index in range(4):
     result = model(result, index)
-result = result.detach()
 """
 _MEMO = """
 memo = {}
@@ -1462,6 +1463,19 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
                     "f(x, rows) for",
                     "f(x, rows) if rows > 1 else x.view(1, -1, 2).transpose(0, 1) + 1 for",
                 ),
+            )
+        ],
+    ),
+    row(
+        "integer in a text",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code makes a string of {name}, so torch compiles "
+                "for each value. Make the string outside of the compiled function, before or "
+                "after the call.",
+                FORMAT.replace('"step %d" % count', 'f"step {count}"'),
+                FORMATTED_OUTSIDE,
             )
         ],
     ),

@@ -299,6 +299,17 @@ def tested_at(file: str, line: int, name: str) -> int:
 _GROWS = frozenset("append appendleft extend extendleft insert add".split())
 
 
+def spelt_at(file: str, line: int, name: str) -> bool:
+    """Whether an f-string of a line holds a number that a guard names."""
+    tree, function = _read_at(file, line)
+    names = _named(function, name) if function is not None else set()
+    return any(
+        isinstance(node, ast.FormattedValue) and bool(names & _names(node.value))
+        for node in _nodes(function)
+        if getattr(node, "lineno", 0) == line
+    )
+
+
 def container_uses(file: str, line: int, name: str) -> Set[str]:
     """What the function around a line does with a container: "grows", "shown" (printed or logged,
     or only asked for that), "length" (and nothing else of it), "end" (of elements those that are
@@ -553,6 +564,16 @@ def sets_in(source: str, name: str) -> bool:
         if any(path_of(target) == name for target in targets):
             return True
     return False
+
+
+def sets_at(file: str, line: int, attribute: str) -> bool:
+    """Whether a statement that begins at a line sets an attribute of an object."""
+    return any(
+        isinstance(target, ast.Attribute) and target.attr == attribute
+        for node in _nodes(parsed(file) if file and line else None)
+        if getattr(node, "lineno", 0) == line
+        for target, _ in stores_of(node)
+    )
 
 
 def is_of_each_object(file: str, name: str) -> bool:

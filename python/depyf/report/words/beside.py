@@ -144,7 +144,12 @@ def _constant_float(
     names: Dict[str, str] = {}
     attribute = found["name"].rpartition(".")[2]
     if row == "float attribute used as a constant":
-        if uses.sets_in(source, found["name"]) or _sets(found["source"], attribute):
+        met = {at for stack in known.stacks for at in stack}
+        if (
+            uses.sets_in(source, found["name"])
+            or _sets(found["source"], attribute)
+            or any(uses.sets_at(at[0], at[1], attribute) for at in met)
+        ):
             return "float that is set", names
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
@@ -376,7 +381,7 @@ def _constant_row(found: Said) -> str:
         return "integer used as a constant"
     if uses.tested_at(*at) or DECIDES.match(found["source"]):
         return "number condition"
-    return "integer of an operator"
+    return "integer in a text" if uses.spelt_at(*at) else "integer of an operator"
 
 
 def describe_any(
