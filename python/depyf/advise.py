@@ -30,12 +30,13 @@ from depyf.terminal import place, short_path, shown
 #: nothing is left after it, both with the costliest first; `shown_at`
 #: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
 #: are the functions, as `function`, whose calls led there: those of the program's torch.compile;
-#: `unsure`: (file, line) of a break because of which torch may need more time after the change than
-#: before, so that `seconds` are no figure, else None
+#: `unsure`: (file, line) of the breaks that stay, and because of which torch may need more time
+#: after the change than before, so that `seconds` are no figure, the first that is met first;
+#: `cause` is the one of `overview.causes`
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure",
+    "shown_at outermost unsure cause",
 )
 
 _GAVE_UP = (
@@ -57,12 +58,13 @@ def changes(document: Document, most: int = 3) -> List[Change]:
     Changes of one patch or advice are one change with the seconds of all. What needs no action is
     no change, nor is a limit that was reached by a recompile that is listed, nor what another
     change leaves nothing of: a function that is a compile of its own because of a break alone.
+    The numbers of changes are those of all of them, from three on.
 
     Args:
         document: see `depyf.summary.load`.
         most: how many.
     """
-    return _ordered(_ranked(_found(document, *_seen(document)), most)[0])
+    return _listed(_found(document, *_seen(document)), most)[:most]
 
 
 def _seen(document: Document) -> Tuple[List[Any], List[Dict[str, Any]]]:
@@ -73,17 +75,22 @@ def _seen(document: Document) -> Tuple[List[Any], List[Dict[str, Any]]]:
     return nodes, overview.causes(nodes)
 
 
-def _ranked(found: List[Change], most: int) -> Tuple[List[Change], List[Change]]:
-    """(those worth most, the others)."""
-    while True:
-        merged = _one_for_each_advice(_without_gone(_merged(found)))
-        top = merged[:most]
-        listed = [each for one in top for each in (one,) + one.also]
-        recompiled = {one.function for one in listed if one.kind == "recompile"}
-        kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
-        if len(kept) == len(found):
-            return top, merged[most:]
-        found = kept
+#: changes that are worth most, and stand before the others
+_CHOSEN = 3
+
+
+def _listed(found: List[Change], most: int) -> List[Change]:
+    """All changes in the order in which they are numbered: those worth most by what each saves,
+    then the others by what each saves.
+    """
+    merged = _one_for_each_advice(_without_gone(_merged(found)))
+    every = [each for one in merged for each in (one,) + one.also + one.gone]
+    recompiled = {one.function for one in every if one.kind == "recompile"}
+    kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
+    if len(kept) < len(found):
+        return _listed(kept, most)
+    chosen = min(most, _CHOSEN)
+    return _ordered(merged[:chosen]) + _ordered(merged[chosen:])
 
 
 def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -> List[Change]:
@@ -118,6 +125,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
             words += "".join(dict.fromkeys(" " + told for told, _, _ in whys if told))
             advice = next((helped for _, helped, _ in whys if helped), advice)
             again = [one for _, _, made in whys for one in made]
+            within = _breaks_causing({"kind": "recompile", "nodes": again}, causes)
             each = overview.joined(each, {one.key: one.seconds for one in again})
         if said["row"] == "value of each object":
             again = _of_other_objects(cause, nodes)
@@ -129,8 +137,8 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
-        more["within"] = within
-        more["unsure"] = _next_break(cause, advice)
+        more.update(within=within, cause=cause)
+        more["unsure"] = _next_breaks(cause, advice)
         more["outermost"] = frozenset(map(_outermost, cause["nodes"]))
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), **more))
@@ -213,18 +221,24 @@ def _spared(node: Any, nodes: List[Any]) -> float:
 _OF_SIZES = "capture_dynamic_output_shape_ops = True"
 
 
-def _next_break(cause: Dict[str, Any], advice: str) -> Optional[Tuple[str, int]]:
-    """(file, line) of the break that torch meets once it traces past one in a function that others
-    call, with a size that it does not know; None where there is none. It traces up to there for
-    each of the functions around, which may take longer than what the change saves.
+def _next_breaks(cause: Dict[str, Any], advice: str) -> Tuple[Tuple[str, int], ...]:
+    """(file, line) of the breaks that torch meets once it traces past one in a function that others
+    call, with a size that it does not know, in the order in which they are met. It traces up to
+    there for each of the functions around, which may take longer than what the change saves.
     """
     around = {node.frame for node in cause["nodes"]}
     if cause["kind"] != "break" or _OF_SIZES not in advice or len(around) < 2:
-        return None
+        return ()
+    met: Dict[Tuple[str, int], None] = {}
     after = [one for node in cause["nodes"] for one in node.children]
-    met = [(cut["file"], cut["line"]) for one in after for cut in one.cuts]
-    own = cause["break"]["file"], cause["break"]["line"]
-    return next((one for one in met if one != own and one[1]), None)
+    seen = set()
+    for one in after:
+        met.update(((cut["file"], cut["line"]), None) for cut in one.cuts if cut["line"])
+        if one.key not in seen:
+            after += one.children
+        seen.add(one.key)
+    met.pop((cause["break"]["file"], cause["break"]["line"]), None)
+    return tuple(met)
 
 
 def _outermost(node: Any) -> Tuple[Any, ...]:
@@ -267,8 +281,9 @@ def _breaks_causing(
         return _made_by(nodes)  # a comprehension that the function around it would have taken in
     if cause["kind"] != "recompile":
         return frozenset()
-    if all(map(savings.is_made_inside, nodes)):
-        return _made_by(nodes)
+    ways = [savings.made_inside(one) for one in nodes]
+    if all(ways):
+        return _made_by(list({one.key: one for way in ways for one in way}.values()))
     places: Set[Tuple[str, int]] = set()
     for node in nodes:
         found = {
@@ -290,7 +305,7 @@ def _made_by(nodes: List[Any]) -> FrozenSet[Tuple[str, int]]:
     where one of them has another caller, or there is no advice for such a break.
     """
     places: Set[Tuple[str, int]] = set()
-    for node in (one for node in nodes for one in node.siblings):
+    for node in (one for node in nodes for one in node.siblings if not one.is_limit):
         outer = node.outer
         if outer is None or outer.is_limit:
             return frozenset()
@@ -320,7 +335,8 @@ def _and_gone(change: Change, gone: Change) -> Change:
 
     each = overview.joined(change.each, gone.each)
     more = change.gone + (gone._replace(also=()),) + gone.also
-    return change._replace(each=each, seconds=sum(each.values()), gone=more)
+    whole = change._replace(each=each, seconds=sum(each.values()), gone=more)
+    return whole._replace(unsure=_staying(whole))
 
 
 def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
@@ -387,14 +403,14 @@ def _rank(one: Change) -> Tuple[bool, bool, float]:
     runs_uncompiled = any(
         _fails(each) or each.gave_up > 0 or each.row == "limit" for each in (one,) + one.gone
     )
-    return not runs_uncompiled, one.unsure is not None, -_weight(one)
+    return not runs_uncompiled, bool(one.unsure), -_weight(one)
 
 
 def _ordered(listed: List[Change]) -> List[Change]:
     """The changes that are listed, by what each saves; those that save alike by their rank."""
     return sorted(
         sorted(listed, key=_rank),
-        key=lambda one: (one.unsure is not None, -round(one.seconds, 2)),
+        key=lambda one: (bool(one.unsure), -round(one.seconds, 2)),
     )
 
 
@@ -419,15 +435,29 @@ def _merged(found: List[Change]) -> List[Change]:
 
 def _joined(group: List[Change]) -> Change:
     """The first of some changes, with the others as its `also`."""
-    from depyf.report import overview
+    from depyf.report import overview, savings
 
     first = group[0]
     each = functools.reduce(overview.joined, [one.each for one in group])
     flat = [one for other in group[1:] for one in (other._replace(also=(), gone=()),) + other.also]
     gone = tuple(one for other in group for one in other.gone)
     more = {"also": first.also + tuple(flat), "gone": gone}
-    unsure = next((one.unsure for one in group if one.unsure is not None), None)
-    return first._replace(seconds=sum(each.values()), each=each, unsure=unsure, **more)
+    breaks_of = [one.cause for one in (first,) + more["also"] if one.kind == "break"]
+    if len(breaks_of) > 1:  # without all of them more is compiled together than without each
+        each = overview.joined(each, savings.without_breaks(breaks_of))
+    unsure = tuple(dict.fromkeys(place for one in group for place in one.unsure))
+    whole = first._replace(seconds=sum(each.values()), each=each, unsure=unsure, **more)
+    return whole._replace(unsure=_staying(whole))
+
+
+def _staying(change: Change) -> Tuple[Tuple[str, int], ...]:
+    """What a change has as `unsure`, without the breaks that it removes itself."""
+    removed = {
+        (one.file, one.line)
+        for one in (change,) + change.also + change.gone
+        if one.kind != "recompile"
+    }
+    return tuple(place for place in change.unsure if place not in removed)
 
 
 def _one_for_each_advice(merged: List[Change]) -> List[Change]:
@@ -454,19 +484,19 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     rows = []
     nodes, causes = _seen(document)
     found = _found(document, nodes, causes)
-    top, others = _ranked(found, most)
+    listed = _listed(found, most)
+    top, others = listed[:most], listed[most:]
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
-    for number, one in enumerate(_ordered(top), 1):
-        saved = "up to %.2f s" % one.seconds if one.seconds >= 0.005 else "no compile time"
+    for number, one in enumerate(top, 1):
         file, line = _shown_at(one)
-        saved = "may save or cost compile time" if one.unsure else saved
-        head = "%d. %s  %s" % (number, saved, place(file, line, links))
+        head = "%d. %s  %s" % (number, _saved(one), place(file, line, links))
         told = [_plain(one.words + _gave_up(one, number, given_up) + _left_out(one))]
         told += _elsewhere(one, number, given_up, links)
         told += [
             _FIRST % place(*_shown_at(each), links) for each in _float_first(one, top + others)
         ]
-        told += ["change: " + _plain(one.advice)] + _longer(one, links) + _gone(one, links)
+        told += ["change: " + _plain(one.advice)] + _longer(one, links)
+        told += _gone(one, number, given_up, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch:
@@ -503,6 +533,32 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
     return "\n".join(rows)
+
+
+def brief(document: Document, nodes: List[Any]) -> List[str]:
+    """The changes that are worth most as the lines of a list in Markdown, without patches.
+
+    Args:
+        nodes: those of the document, as `overview.nodes_of` gives them.
+    """
+    from depyf.report import overview
+
+    found = _found(document, nodes, overview.causes(nodes))
+    rows = []
+    for number, one in enumerate(_listed(found, _CHOSEN)[:_CHOSEN], 1):
+        file, line = _shown_at(one)
+        words = " ".join(one.words.split()) + _gave_up(one, number, {}) + _left_out(one)
+        words += "" if words.endswith(".") else "."
+        head = "%d. %s, %s: %s" % (number, _saved(one), place(file, line, False), words)
+        rows.append(shown("%s Change: %s" % (head, " ".join(one.advice.split()))))
+    return rows
+
+
+def _saved(change: Change) -> str:
+    """What a change saves, in words."""
+    if change.unsure:
+        return "may save or cost compile time"
+    return "up to %.2f s" % change.seconds if change.seconds >= 0.005 else "no compile time"
 
 
 def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
@@ -594,13 +650,14 @@ def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
 
 def _longer(change: Change, links: bool) -> List[str]:
     """What is told of a change after which torch may need more time to compile."""
-    if change.unsure is None:
+    if not change.unsure:
         return []
     form = (
         "then the graph breaks at %s: torch traces up to there for each function around this line, "
         "so it may need longer than before, unless that break is removed, too"
     )
-    return [form % place(change.unsure[0], change.unsure[1], links)]
+    file, line = change.unsure[0]
+    return [form % place(file, line, links)]
 
 
 def _called_from(change: Change, links: bool) -> List[str]:
@@ -670,11 +727,13 @@ def _together(top: List[Change], nodes: List[Any]) -> List[str]:
     return [form % (saved, total)]
 
 
-def _gone(change: Change, links: bool) -> List[str]:
-    """Lines that name the recompiles that a change also removes."""
+def _gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
+    """Lines that name the recompiles that a change also removes, and that torch stopped compiling
+    because of them.
+    """
     rows = []
     for one in change.gone:
-        words = _plain(one.words.partition(_BESIDE)[0])
+        words = _plain(one.words.partition(_BESIDE)[0] + _gave_up(one, number, given_up))
         rows.append("also removes: %s  %s" % (place(one.file or "?", one.line, links), words))
     return _first_of(rows, "also removes: %d more")
 
@@ -1047,23 +1106,27 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
     0, or one that only calls a library's function, in the only torch.compile of the program, or in
     that of what line `called_at` calls.
     """
-    found = _compile_of(tree, line) if line else None
-    if found is None and not (line and _is_function(tree, line)):
+    found = _compiles_of(tree, line) if line else []
+    if not found and not (line and _is_function(tree, line)):
         names = _compilers(tree)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         calls = [node for node in calls if _is_compile(node, names)]
         if len(calls) > 1 and called_at:
             calls = _made_for(tree, called_at, calls)
-        found = calls[0] if len(calls) == 1 else None
-    if found is None or not hasattr(found, "end_lineno"):
-        return None
-    last: Any = found  # a node has its end from 3.8 on
-    if isinstance(found, ast.Call):
-        if any(one.arg == "dynamic" for one in found.keywords):
-            return None
-        inner = ", dynamic=True)" if found.args or found.keywords else "dynamic=True)"
-        return _replaced(source, last.end_lineno, last.end_col_offset - 1, 1, inner)
-    return _replaced(source, last.end_lineno, last.end_col_offset, 0, "(dynamic=True)")
+        found = list(calls) if len(calls) == 1 else []
+    edits: List[Tuple[int, int, int, str]] = []
+    for node in found:
+        if not hasattr(node, "end_lineno"):
+            return None  # a node has its end from 3.8 on
+        last: Any = node
+        if not isinstance(node, ast.Call):
+            edits.append((last.end_lineno, last.end_col_offset, 0, "(dynamic=True)"))
+        elif not any(one.arg == "dynamic" for one in node.keywords):
+            inner = ", dynamic=True)" if node.args or node.keywords else "dynamic=True)"
+            edits.append((last.end_lineno, last.end_col_offset - 1, 1, inner))
+    for edit in sorted(edits, reverse=True):
+        source = _replaced(source, *edit)
+    return source if edits else None
 
 
 def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
@@ -1115,9 +1178,9 @@ def _calls_of_compiled(
     called = set()
     if owner is None and any(_is_compile(one, names) for one in function.decorator_list):
         called.add(function.name)
-    made = _call_with(tree, function.name, owner.name if owner is not None else "", names)
+    made = _calls_with(tree, function.name, owner.name if owner is not None else "", names)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and node.value is made and made is not None:
+        if isinstance(node, ast.Assign) and len(made) == 1 and node.value is made[0]:
             called |= {uses.path_of(one) for one in node.targets} - {""}
     return [
         node
@@ -1147,18 +1210,34 @@ def _same(file: str, other: str) -> bool:
     return bool(file) and os.path.realpath(file) == os.path.realpath(other)
 
 
-def _compile_of(tree: ast.Module, line: int) -> Optional[ast.AST]:
-    """The torch.compile of the function at a line: its decorator, or a call with its name, with an
-    object of its class, or with one of its methods.
+def _compiles_of(tree: ast.Module, line: int) -> List[ast.AST]:
+    """Each torch.compile of the function at a line, as all of them share its compiles: its
+    decorator, or calls with its name, with objects of its class, with one of its methods, or with
+    what the function around it returns.
     """
     names = _compilers(tree)
     for node, owner in _functions(tree):
         if _first_line(node) <= line <= node.lineno:
             decorators = node.decorator_list + (owner.decorator_list if owner is not None else [])
-            found = next((one for one in decorators if _is_compile(one, names)), None)
+            found = [one for one in decorators if _is_compile(one, names)]
             owned = owner.name if owner is not None else ""
-            return found or _call_with(tree, node.name, owned, names)
-    return None
+            maker = _maker_of(tree, node)
+            return found[:1] or list(_calls_with(tree, node.name, owned, names, maker))
+    return []
+
+
+def _maker_of(tree: ast.Module, function: Any) -> str:
+    """The function that defines and returns another; "" where there is none."""
+    others = [one for one, _ in _functions(tree) if one is not function]
+    maker = max(
+        (one for one in others if function in ast.walk(one)),
+        key=lambda one: int(one.lineno),
+        default=None,
+    )
+    if maker is None:
+        return ""
+    returned = [one.value for one in ast.walk(maker) if isinstance(one, ast.Return) and one.value]
+    return maker.name if any(uses.path_of(one) == function.name for one in returned) else ""
 
 
 def _first_line(function: Any) -> int:
@@ -1183,9 +1262,12 @@ def _functions(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
             yield node, methods.get(id(node))
 
 
-def _call_with(tree: ast.Module, name: str, owner: str, names: Set[str]) -> Optional[ast.Call]:
-    """The only torch.compile whose argument is a function of that name, or an object of the class
-    `owner`: `Net(...)`, or a name that is assigned nothing else, or a method of it.
+def _calls_with(
+    tree: ast.Module, name: str, owner: str, names: Set[str], maker: str = ""
+) -> List[ast.Call]:
+    """Each torch.compile whose argument is a function of that name, what the function `maker`
+    returns, or an object of the class `owner`: `Net(...)`, or a name that is assigned nothing else,
+    or a method of it.
     """
     made: Dict[str, Set[str]] = {}  # name -> names of what is called to make it
     for node in ast.walk(tree):
@@ -1196,16 +1278,19 @@ def _call_with(tree: ast.Module, name: str, owner: str, names: Set[str]) -> Opti
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_compile(node, names) and node.args:
             given = node.args[0]
+            fits = False
             if owner:
                 if isinstance(given, ast.Attribute) and given.attr == name:
                     given = given.value  # torch.compile(net.forward)
-                fits = _maker(given) == owner or made.get(uses.path_of(given)) == {owner}
-                fits = fits or made.get(uses.path_of(given)) == {owner, "compile"}
             else:
                 fits = isinstance(given, ast.Name) and given.id == name
+            by = owner or maker
+            if by and not fits:
+                fits = _maker(given) == by or made.get(uses.path_of(given)) == {by}
+                fits = fits or made.get(uses.path_of(given)) == {by, "compile"}
             if fits:
                 found.append(node)
-    return found[0] if len(found) == 1 else None
+    return found
 
 
 def _maker(node: ast.AST) -> str:

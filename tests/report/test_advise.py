@@ -243,7 +243,11 @@ class Net(torch.nn.Module):
             "torch.compile(net.forward, dynamic=True)",
         ),
         ("net = torch.compile(Other())", ""),
-        ("a = torch.compile(Net())\nb = torch.compile(Net())", ""),
+        # both share the compiles of one code object
+        (
+            "a = torch.compile(Net())\nb = torch.compile(Net())",
+            "a = torch.compile(Net(), dynamic=True)\nb = torch.compile(Net(), dynamic=True)",
+        ),
     ],
 )
 def test_a_module_is_compiled_for_all_sizes_where_it_is_made(tmp_path, made, patched):
@@ -251,8 +255,47 @@ def test_a_module_is_compiled_for_all_sizes_where_it_is_made(tmp_path, made, pat
     program.write_text(NET.format(made))
     size = "tensor 'x' size mismatch at index 0. expected 4, actual 5"
     (change,) = advise.changes(run_of([again(program, 4, 1.0, size)], program=str(program)))
-    added = [line for line in change.patch.splitlines() if line.startswith("+")][1:]
-    assert added[-1].endswith(patched) if patched else added == [], added
+    added = [line[1:] for line in change.patch.splitlines() if line.startswith("+")][1:]
+    assert "\n".join(added).endswith(patched) if patched else added == [], added
+
+
+_CLOSURE = """import torch
+
+def maker(scale):
+    {0}def step(x):
+        return x * scale
+
+    return step
+
+{1}
+"""
+
+
+@pytest.mark.parametrize(
+    "decorator, made, patched",
+    [
+        ("@torch.compile\n    ", "a, b = maker(1), maker(2)", "    @torch.compile(dynamic=True)"),
+        (
+            "",
+            "a = torch.compile(maker(1))\nb = torch.compile(maker(2))",
+            "a = torch.compile(maker(1), dynamic=True)\nb = torch.compile(maker(2), dynamic=True)",
+        ),
+        (
+            "",
+            "one = maker(1)\na = torch.compile(one)\nb = torch.compile(other())",
+            "a = torch.compile(one, dynamic=True)",
+        ),
+    ],
+)
+def test_a_patch_is_for_each_function_that_one_code_object_makes(
+    tmp_path, decorator, made, patched
+):
+    program = tmp_path / "closure.py"
+    program.write_text(_CLOSURE.format(decorator, made))
+    size = "tensor 'x' size mismatch at index 0. expected 4, actual 5"
+    (change,) = advise.changes(run_of([again(program, 4, 1.0, size)], program=str(program)))
+    added = [line[1:] for line in change.patch.splitlines() if line.startswith("+")][1:]
+    assert "\n".join(added) == patched
 
 
 @pytest.mark.parametrize(
@@ -1167,7 +1210,7 @@ def test_a_comprehension_that_torch_compiles_by_itself_goes_with_what_its_functi
     nodes[1].outer = nodes[0]
     causes = overview.causes(nodes)
     found = advise._found(run, nodes, causes)
-    (change,), _ = advise._ranked(found, 3)
+    (change,) = advise._listed(found, 3)
     assert change.advice == breaks.LEAVES.help[0].text
     assert [one.line for one in change.gone] == [6]
     assert not advise._hinted(causes, False)
@@ -1205,3 +1248,20 @@ def test_a_limit_reached_by_a_value_that_a_break_keeps_names_that_break():
     function.update(filename="/a/b.py", firstlineno=46, entries=again_at + [reached])
     (change,) = [one for one in advise.changes(run_of([], functions=[function])) if one.advice]
     assert change.advice.startswith("Remove the graph break at /a/b.py:46, as the advice")
+
+
+def test_a_change_has_one_number_however_many_are_told():
+    entries = [again("/a/b.py", at, 1.0 + at, reason) for at, reason in enumerate(REASONS, 1)]
+    # a function that runs uncompiled is among the first, whatever it saves
+    failed = compiled("/a/b.py", 9, 0.02, failure="Unsupported: RNN, GRU, or LSTM")
+    failed["breaks"] = [{"reason": "RNN, GRU, or LSTM", "text": failed["failure"]}]
+    entries.append(failed)
+    numbers = {}
+    for most in (3, 4, 100):
+        text = advise.text(run_of(entries), most=most)
+        numbers[most] = re.findall(r"(?m)^\d+\. .*$", text)
+        assert [one.line for one in advise.changes(run_of(entries), most)] == [
+            int(one.rpartition(":")[2]) for one in numbers[most]
+        ]
+    assert len(numbers[100]) == len(entries)
+    assert numbers[100][:3] == numbers[3] and numbers[100][:4] == numbers[4]

@@ -298,3 +298,22 @@ def test_a_killed_dump_names_the_files_that_are_there(tmp_path):
     (tmp_path / "__transformed_code_0_for_f.py").write_text("def f(): pass\n")
     with pytest.raises(Exception, match="1 file of a compile .* there: __transformed_code_0_for_f"):
         document.load_all(str(tmp_path))
+
+
+def test_what_to_change_and_what_runs_uncompiled_stand_before_what_was_compiled(tmp_path):
+    def told(x):
+        for _ in range(2):
+            x = x * 2
+            torch._dynamo.graph_break()
+        return x
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(told, backend="eager")(torch.ones(3))
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+    text = (tmp_path / "README.md").read_text()
+    headings = re.findall(r"(?m)^## (.*)$", text)
+    assert headings[:2] == ["What to change first", "Compiles that made no code for a function"]
+    assert headings[-1].startswith("`")  # a function
+    (change,) = re.findall(r"(?m)^\d+\. .*$", text)
+    assert change.startswith("1. ") and change.endswith(" Change: Remove that call.")
+    assert "runs uncompiled at each call because of it" in change

@@ -1,7 +1,7 @@
 """What a call gives a parameter of a function, read in the source of the code that calls it."""
 
 import ast
-from typing import Any, List, Set, Tuple
+from typing import Any, List, Optional, Set, Tuple
 
 from depyf.advice import uses
 
@@ -39,6 +39,8 @@ def made_inside(called_at: Place, function_at: Place, name: str) -> bool:
         return False
     if len(values) > 1 and all(_is_constant(value) for value in values):
         return True
+    if is_of_object(name) and len({_path(value) for value in values} - {""}) > 1:
+        return True  # one method of several objects that the function names
     line = called_at[1]
     changed: Set[str] = set()
     for node in ast.walk(function):
@@ -47,6 +49,12 @@ def made_inside(called_at: Place, function_at: Place, name: str) -> bool:
         elif isinstance(node, ast.comprehension):
             changed |= _stored(node)
     return any(_names(value) & _made_of(function, changed) for value in values)
+
+
+def is_assigned(function_at: Place, name: str) -> bool:
+    """Whether a function assigns to one of its parameters; True where its source is not there."""
+    function = uses.function_starting_at(*function_at)
+    return function is None or name.partition("[")[0].partition(".")[0] in _stored(function)
 
 
 def comes_from(at: Place, name: str) -> bool:
@@ -66,6 +74,30 @@ def comes_from(at: Place, name: str) -> bool:
 
 def _called(call: ast.Call) -> str:
     return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def is_of_object(name: str) -> bool:
+    """Whether it is an attribute of the object of a method."""
+    return name.startswith("self.")
+
+
+def _path(value: ast.AST) -> str:
+    """`self.layers[0].norm` of an expression of names and constants; "" for others."""
+    if isinstance(value, ast.Subscript):
+        index = uses.unwrapped(value.slice)
+        inner = _path(value.value) if _is_constant(index) else ""
+        return "%s[%s]" % (inner, ast.dump(index)) if inner else ""
+    if isinstance(value, ast.Attribute):
+        inner = _path(value.value)
+        return "%s.%s" % (inner, value.attr) if inner else ""
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _object_of(call: ast.Call, called: Any) -> ast.expr:
+    """The object of which a call calls a method, or that it calls itself."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr == called.name:
+        return call.func.value
+    return call.func
 
 
 def _is_constant(value: ast.AST) -> bool:
@@ -102,14 +134,18 @@ def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[
     line = called_at[1]
     at = [one for one in by_name if one.lineno <= line <= uses.last_line(one)]
     if not at:
-        # by another name, as an object that is called: the only call of the line
-        by_name = at = [one for one in calls if one.lineno <= line <= uses.last_line(one)][:2]
+        # by another name, as an object that is called: the only such call of the line
+        of_line = [one for one in calls if one.lineno <= line <= uses.last_line(one)]
+        if len(of_line) > 1:  # methods are called by their names
+            of_line = [one for one in of_line if isinstance(one.func, ast.Name)]
+        by_name = at = of_line[:2]
         if len(at) != 1:
             return None, []
-    found = [
-        uses.given_by(one, called).get(parameter)
-        for one in at + [one for one in by_name if one not in at]
-    ]
+    every = at + [one for one in by_name if one not in at]
+    if is_of_object(name):
+        found: List[Optional[ast.expr]] = [_object_of(one, called) for one in every]
+    else:
+        found = [uses.given_by(one, called).get(parameter) for one in every]
     values = [one for one in found if one is not None]
     return (function, values) if values and found[0] is not None else (None, [])
 

@@ -607,8 +607,24 @@ class Node:
                 continue
             way.insert(0, (match.group("file"), int(match.group("line"))))
             if match.group("file") == own and match.group("name") in names:
-                return way
+                if self.has_line(way[0][1]):  # else a method of another class
+                    return way
         return []
+
+    def has_line(self, line: int) -> bool:
+        """Whether a line of its file can be one of the function, with the rests of it; False only
+        where that is known.
+        """
+        lines = _lines_of(self.whole().function or {})
+        return not lines or line in lines
+
+    def whole(self) -> "Node":
+        """The compile of the function of which this one is a rest."""
+        node, met = self, {id(self)}
+        while node.is_resume and node.callers and id(node.callers[0]) not in met:
+            node = node.callers[0]  # a dump may hold a circle
+            met.add(id(node))
+        return node
 
     def breaks_inside(self, inner: "Node") -> List[words.Said]:
         """The breaks of this compile that are in a function which its code calls."""
@@ -1163,7 +1179,6 @@ def _number(node: Node) -> Tuple[int, ...]:
 
 
 _FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
-_FRAME = re.compile(r"(.+):\d+ in ([^:]+):")
 _AT = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<name>[^:]+):")
 _BARE = re.compile(r"(.+):(\d+) in [^:]+: *$")
 
@@ -1184,9 +1199,10 @@ class _Callers:
         self._own_code: Dict[Tuple[str, str], List[Node]] = {}  # no file of the dump runs
         for node in sorted(nodes, key=lambda node: -node.began):
             stack = node.entry.get("user_stack") or ()
-            match = _FRAME.match(str(stack[-1])) if stack else None
+            match = _AT.match(str(stack[-1])) if stack else None
             if match is not None and not node.entry.get("replaced"):
-                self._own_code.setdefault((match.group(1), match.group(2)), []).append(node)
+                key = match.group("file"), match.group("name")
+                self._own_code.setdefault(key, []).append(node)
 
     def of(self, node: Node) -> List[Node]:
         """The nodes that led to a compile, innermost first."""
@@ -1196,8 +1212,11 @@ class _Callers:
             if match and match.group(1) in self._by_path:
                 known = [self._by_path[match.group(1)]]
             else:
-                match = _FRAME.match(frame)
-                known = self._own_code.get((match.group(1), match.group(2)), []) if match else []
+                match = _AT.match(frame)
+                key = (match.group("file"), match.group("name")) if match else ("", "")
+                known = self._own_code.get(key, [])
+                # methods of several classes have one name
+                known = [one for one in known if match and one.has_line(int(match.group("line")))]
                 # one wrapper's code runs for all functions that it is around: for which one here,
                 # only the frames that led to it tell
                 led = node.stack[:at]
@@ -1240,7 +1259,8 @@ class _Callers:
             # torch's own operations have that line: what else is called there is the call of the
             # program at which the graph breaks
             ways = map(node.way_to, node.entry.get("breaks") or ())
-            line = next((way[0][1] for way in ways if way), line)
+            after = [one.resumes_at for one in node.children if one.is_resume]
+            line = next((way[0][1] for way in ways if way), after[0] if after else line)
         text = self._lines.get((filename, line), "").strip()
         return "%s:%d in %s: %s" % (filename, line, node.called, text)
 
@@ -1323,7 +1343,7 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
     which `cost` leaves out: they are a part of the compile that has the break. `each` are the
     seconds, by the key of the compile that took them: what two causes cost together is no sum where
     both cost a part of one compile. Those of a break are what its removal saves, which is less than
-    `cost`: see `savings`.
+    `cost`: see `savings`. `discarded` of a break are those of the analysis alone.
     """
     found: Dict[Tuple[Any, ...], Cause] = {}
 
@@ -1375,7 +1395,8 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
             add(identity, node, node.seconds, {"kind": "failure", "failure": node.failure})
     for cause in found.values():
         if cause["kind"] == "break":
-            cause["each"] = savings.without_break(cause)
+            cause["discarded"] = cause["each"]
+            cause["each"] = savings.without_breaks([cause])
     return sorted(found.values(), key=_importance)
 
 
@@ -1566,7 +1587,8 @@ def _of_recompiles(nodes: Sequence[Node]) -> str:
     """Where the advice for recompiles is, and for how many."""
     normal = [one for one in nodes if one.reasons[0]["row"] in advice.NO_ACTION + advice.NORMAL]
     helped = [one for one in nodes if one.reasons[0]["help"] and one not in normal]
-    others = [one for one in nodes if one not in normal + helped]
+    inside = [one for one in nodes if one not in normal + helped and savings.made_inside(one)]
+    others = [one for one in nodes if one not in normal + helped + inside]
     if len(helped) == len(nodes):
         return "The advice for each is at the recompiles."
     said = []
@@ -1574,6 +1596,9 @@ def _of_recompiles(nodes: Sequence[Node]) -> str:
         said.append("the advice for %d is at the recompiles" % len(helped))
     if normal:
         said.append("%d %s no action (%s)" % (len(normal), _need(normal), _ids(normal)))
+    if inside:
+        told = "%d would not be needed without a graph break (%s)"
+        said.append(told % (len(inside), _ids(inside)))
     if others:
         said.append("for %d there is no advice that was tested (%s)" % (len(others), _ids(others)))
     return "Of the %s: %s." % (_compiles(len(nodes)), "; ".join(said))
@@ -1585,6 +1610,14 @@ def _need(nodes: Sequence[Node]) -> str:
 
 def _compiles(count: int) -> str:
     return "1 compile" if count == 1 else "%d compiles" % count
+
+
+def _lines_of(function: Document) -> Sequence[int]:
+    """The lines of a function in its file; () where its source is not the file's."""
+    if function.get("source_origin") != "file" or not function.get("firstlineno"):
+        return ()
+    first = _whole(function["firstlineno"])
+    return range(first, first + str(function.get("source") or "").rstrip("\n").count("\n") + 1)
 
 
 def _restarted(node: Node) -> float:

@@ -7,7 +7,7 @@ as long as all of them: it is taken to be in the middle.
 """
 
 import re
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from depyf.advice import given
 from depyf.report import words
@@ -17,19 +17,20 @@ Cause = Dict[str, Any]
 Node = Any
 
 
-def without_break(cause: Cause) -> Dict[str, float]:
-    """Seconds that each compile takes because of a break alone, by its key.
+def without_breaks(causes: Sequence[Cause]) -> Dict[str, float]:
+    """Seconds that each compile takes because of some breaks alone, by its key.
 
     Args:
-        cause: of a break, of those of `overview.causes`, with the seconds of analysis that torch
-            threw away there as its `each`.
+        causes: of breaks that are removed together, of those of `overview.causes`; `discarded` of
+            each are the seconds of analysis that torch threw away there.
     """
-    calls, joined = _calls(cause)
-    # analysis that torch began again to cut the graph there
-    saved: Dict[str, float] = dict(cause["each"])
+    calls, joined = _calls(causes)
+    saved: Dict[str, float] = {}
+    for cause in causes:  # analysis that torch began again to cut the graph there
+        saved.update(cause["discarded"])
     again = 0.0
     for parts in calls:
-        if is_of_break(parts[0], cause):
+        if any(is_of_break(parts[0], cause, causes) for cause in causes):
             saved.update({one.key: one.seconds for one in parts})
             continue
         again += max(0.0, joined - _joined(parts))
@@ -43,15 +44,21 @@ def without_break(cause: Cause) -> Dict[str, float]:
     return {key: value * share for key, value in saved.items()}
 
 
-def is_of_break(node: Node, cause: Cause) -> bool:
+def is_of_break(node: Node, cause: Cause, causes: Sequence[Cause] = ()) -> bool:
     """Whether the reason of a recompile goes away with a break: a value that comes from the break,
     or one that compiled code makes for a function which it then takes into its graph.
+
+    Args:
+        causes: of the breaks that are removed together with it.
     """
     if not node.reasons:
         return False
     reason = node.reasons[0]
-    if not node.is_resume:
-        return is_made_inside(node)
+    taken_in = made_inside(node)
+    if taken_in:
+        removed = {_identity(one["break"]) for one in causes}
+        # what is made further outside reaches it through functions that have breaks of their own
+        return taken_in == [node] or _breaks_of(taken_in) <= removed
     if not node.hands_on(reason):
         return False
     if words.is_on_stack(reason):
@@ -60,39 +67,82 @@ def is_of_break(node: Node, cause: Cause) -> bool:
     return given.comes_from(at, words.argument_of(reason["name"]))
 
 
-def is_made_inside(node: Node) -> bool:
-    """Whether compiled code makes what a function is given of which its reason to recompile is."""
-    if not node.reasons or node.outer is None:
-        return False
+def made_inside(node: Node) -> List[Node]:
+    """The functions that are to be taken into the graph of what calls them, so that a recompile has
+    no reason: its own, and those through which it is given what compiled code makes. [] where none
+    makes what its reason is about.
+    """
+    if not node.reasons:
+        return []
     reason = node.reasons[0]
-    if words.is_of_global(reason):
-        return False
+    whole = node.whole()
+    if words.is_of_global(reason) or node.hands_on(reason):
+        return []
     names = [words.argument_of(one) for one in (reason["name"], reason["beside"]) if one]
-    return bool(names) and all(
-        given.made_inside(node.called_at, node.place, name) for name in names
-    )
+    if any(map(given.is_of_object, names)) and reason["row"] != "value of each object":
+        return []  # the object's own state changes in the graph of what calls it, too
+    if whole is not node and any(given.is_assigned(whole.place, name) for name in names):
+        return []
+    ways = [_way_to_maker(whole, name) for name in names]
+    return max(ways, key=len) if ways and all(ways) else []
 
 
-def _calls(cause: Cause) -> Tuple[List[List[Node]], float]:
+def _way_to_maker(node: Node, name: str) -> List[Node]:
+    """The functions from a compile's own to the one to which compiled code gives what it makes;
+    [] where code that is not compiled gives it.
+    """
+    way: List[Node] = []
+    while node.outer is not None and node not in way:
+        way.append(node)
+        if given.made_inside(node.called_at, node.place, name) or _is_of_named(node, name):
+            return way
+        name = given.handed_on(node.called_at, node.place, name)
+        if not name:
+            break
+        node = node.outer.whole()
+    return []
+
+
+def _is_of_named(node: Node, name: str) -> bool:
+    """Whether it is about the object of a method that one function calls at several places, so that
+    each place has an object of its own.
+    """
+    if not given.is_of_object(name) or node.outer is None:
+        return False
+    around = node.outer.whole().frame
+    calls = [one for one in node.siblings if one.outer and one.outer.whole().frame == around]
+    return len({one.called_at for one in calls if one.called_at[1]}) > 1
+
+
+def _breaks_of(taken_in: Sequence[Node]) -> Set[Tuple[Any, ...]]:
+    """The breaks that keep some functions out of the graphs of what calls them."""
+    return {
+        _identity(met)
+        for one in taken_in
+        for met in (one.outer.breaks_inside(one) if one.outer is not None else ())
+    }
+
+
+def _calls(causes: Sequence[Cause]) -> Tuple[List[List[Node]], float]:
     """(the parts that a joined function would compile in one call, for each of its compiles; the
     seconds that a compile of all of them takes).
     """
     parents: Dict[str, List[Node]] = {}  # of a part: the parts whose code leads to it
     parts: Dict[str, Node] = {}
-    same = {_identity(cause["break"])}
-    for node in cause["nodes"]:
+    removed = {_identity(one["break"]) for one in causes}
+    for node in {one.key: one for cause in causes for one in cause["nodes"]}.values():
         parts[node.key] = node
-        after = [one for one in node.children if _follows(node, one, cause)]
-        inside = [
-            one
-            for one in node.frames
-            if {_identity(met) for met in node.breaks_inside(one)} == same
-        ]
+        after = [one for one in node.children if _follows(node, one, removed)]
+        inside = []
+        for one in node.frames:
+            met = {_identity(each) for each in node.breaks_inside(one)}
+            if met and met <= removed:
+                inside.append(one)
         for one in after + inside:
             parts[one.key] = one
             parents.setdefault(one.key, []).append(node)
     calls: Dict[str, List[Node]] = {}
-    met = set()
+    met_at = set()
     whole = []  # seconds of the calls that compile all parts
     for one in sorted(parts.values(), key=_when):
         known = parents.get(one.key, [])
@@ -101,7 +151,7 @@ def _calls(cause: Cause) -> Tuple[List[List[Node]], float]:
             parent = max(known, key=lambda other: (other.began <= one.began, other.began))
         group = calls.get(parent.key) if parent is not None else None
         at = (parent.key if parent is not None else "", one.frame)
-        if parent is None or group is None or at in met:
+        if parent is None or group is None or at in met_at:
             calls[one.key] = [one]
             if parent is None:
                 whole.append(calls[one.key])
@@ -109,7 +159,7 @@ def _calls(cause: Cause) -> Tuple[List[List[Node]], float]:
             calls[one.key] = group
             group.append(one)
         if parent is not None:
-            met.add(at)
+            met_at.add(at)
     found = list({id(group): group for group in calls.values()}.values())
     return found, min(map(_joined, whole), default=0.0)
 
@@ -125,12 +175,12 @@ def _when(node: Node) -> Tuple[float, List[int]]:
     return node.began, [int(one) for one in re.findall(r"\d+", str(node.entry.get("compile_id")))]
 
 
-def _follows(node: Node, rest: Node, cause: Cause) -> bool:
-    """Whether the rest of a function is that after one of its breaks."""
+def _follows(node: Node, rest: Node, removed: Set[Tuple[Any, ...]]) -> bool:
+    """Whether the rest of a function is that after one of some breaks of it."""
     ways = [
         node.way_to(raw)
         for raw, told in zip(node.entry.get("breaks") or (), node.breaks)
-        if _identity(told) == _identity(cause["break"])
+        if _identity(told) in removed
     ]
     lines = {way[0][1] for way in ways if way}
     return not lines or len(node.cuts) < 2 or rest.resumes_at in lines

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from depyf import report, sharing, summary
+from depyf import advise, report, sharing, summary
 from depyf.compiling import is_python
 from depyf.files import (
     MANIFEST_LIMIT,
@@ -147,6 +147,9 @@ _NAMES_OF_TORCH = tuple(
         ),
         ("call_size", r"\b", "the size of a dimension of a tensor."),
     )
+)
+_PATCHES = (
+    "`depyf report --advise` with this folder prints these with their patches, and all others."
 )
 _BACKWARD_PASSES = """\
 Compile !0/2/0 is compile 0 of function 2 in backward pass 0. Compiled autograd traces a whole
@@ -410,6 +413,15 @@ class _Told:
             except Exception:
                 pass_on()  # to build the page fails in the same way, and is told
         self.by_entry = nodes_by_entry(run, self._nodes)
+
+    def advised(self, run: Run) -> List[str]:
+        """The changes that are worth most; [] where the report cannot be made."""
+        nodes = self._nodes or list(self.by_entry.values())
+        try:
+            return advise.brief(self.document or run.to_json(), nodes)
+        except Exception:
+            pass_on()  # the page fails in the same way, and is told
+            return []
 
     def write_page(self, run: Run) -> None:
         """Writes the page into the run's folder. Raises as `report.build` does."""
@@ -716,7 +728,7 @@ class DumpWriter:
                 more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
-            self.write(name, overview(run, told.by_entry))
+            self.write(name, overview(run, told.by_entry, told.advised(run)))
             text = sharing.file_text(dict(run.to_json(), **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
@@ -896,8 +908,14 @@ class DumpWriter:
             self._not_written(TABLES, TABLES, error)
 
 
-def overview(run: Run, nodes: Dict[int, Node]) -> str:
-    """README.md of a dump: what was compiled, which files tell of it, what is missing and why."""
+def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> str:
+    """README.md of a dump: what to change, what runs uncompiled, what was compiled, which files
+    tell of it, what is missing and why.
+
+    Args:
+        nodes: of the entries, by their ids.
+        advised: what to change, as `depyf.advise.brief` gives it.
+    """
     names = run.resume_names()
     lines = [
         _TITLE,
@@ -916,6 +934,12 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
         ]
     if any(node.reset for node in nodes.values()):
         lines += [_RESET, ""]
+    if advised:
+        lines += ["## What to change first", "", *advised, "", _PATCHES, ""]
+    if run.unattributed:
+        lines += ["## Compiles that made no code for a function", ""]
+        for entry in run.unattributed:
+            lines.extend(_overview_entry(entry, nodes.get(id(entry))))
     lines += _names_of_torch(run)
     for function in run.functions:
         node = nodes.get(id(function.entries[0])) if function.entries else None
@@ -937,10 +961,6 @@ def overview(run: Run, nodes: Dict[int, Node]) -> str:
             lines += [said[0].upper() + said[1:], ""]
         for entry in function.entries:
             lines.extend(_overview_entry(entry, nodes.get(id(entry)), function))
-    if run.unattributed:
-        lines += ["## Compiles that made no code for a function", ""]
-        for entry in run.unattributed:
-            lines.extend(_overview_entry(entry, nodes.get(id(entry))))
     for found in run.nonfinite:
         name = _code(found["function"]) if found["function"] else "the program"
         lines += ["## NaN and infinity in " + name, "", "```text", found["text"], "```", ""]
