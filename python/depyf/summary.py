@@ -479,13 +479,14 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
     it breaks and what helps; `on_purpose`: also those that torch makes by design.
     """
     from depyf import advice
-    from depyf.report import overview, words
+    from depyf.report import overview
 
     found: Dict[Any, Tuple[Dict[str, Any], List[str]]] = {}
-    failures = {id(node.entry): node.failure for node in overview.nodes_of([document])}
+    nodes = {id(node.entry): node for node in overview.nodes_of([document])}
     for _, entry in all_entries(document):
-        told = [(one, words.of_break(one)) for one in entry.get("breaks") or ()]
-        nothing = failures.get(id(entry)) if entry.get("resumes") else None
+        node = nodes[id(entry)]
+        told = list(zip(entry.get("breaks") or (), node.breaks))
+        nothing = node.failure if entry.get("resumes") else None
         if nothing is not None and not entry.get("failure"):  # what a break led to
             told.append(({"location": "%(file)s:%(line)d" % nothing}, nothing))
         for graph_break, said in told:

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import runpy
+import sys
 import warnings
 
 import pytest
@@ -2383,3 +2384,55 @@ def test_sizes_of_each_of_several_experts_go_away_with_the_break_around_them(tmp
     # what each call changes stays a reason
     counted = run_of_program(text.replace("COUNTED", "1"), tmp_path / "counted.py")
     assert any("self.calls" in one.words for one in advise.changes(counted))
+
+
+_BROKEN_LIBRARY = """
+class Block(torch.nn.Module):
+    def forward(self, x):
+        x = x + 1
+        torch._dynamo.graph_break()
+        return x.relu()
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the frames are those of torch 2.13")
+@pytest.mark.parametrize(
+    "program, where",
+    (
+        ("call = torch.compile(Block(), backend='eager')\ncall(x)\n", None),
+        (
+            "block = Block()\nblock.compile(backend='eager')\ndef run():\n    block(x)\nrun()\n",
+            None,
+        ),
+        (
+            "def inner(x):\n    return Block()(x)\n"
+            "@torch.compile(backend='eager')\ndef outer(x):\n    return inner(x * 2)\nouter(x)\n",
+            5,
+        ),
+        (
+            "block = Block()\n@torch.compile(backend='eager')\ndef outer(x):\n"
+            "    y = x * 2\n    print()\n    return block(y)\nouter(x)\n",
+            9,
+        ),
+    ),
+)
+def test_only_a_call_in_compiled_code_is_to_be_left_out_of_it(
+    tmp_path, monkeypatch, program, where
+):
+    library = tmp_path / "site-packages"
+    library.mkdir()
+    (library / "broken_library.py").write_text("import torch\n" + _BROKEN_LIBRARY)
+    monkeypatch.syspath_prepend(str(library))
+    monkeypatch.delitem(sys.modules, "broken_library", raising=False)
+    path = tmp_path / "program.py"
+    path.write_text("import torch\nfrom broken_library import Block\nx = torch.ones(3)\n" + program)
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(path))
+    text = summary.breaks_text(summary.load(str(tmp_path / "dump")))
+    assert "broken_library.py:6" in text
+    told = re.findall(r"leave the call at (\S+) out", text)
+    assert told == ([] if where is None else ["program.py:%d" % where] * len(told))
+    assert bool(told) is (where is not None)
+    (page,) = (tmp_path / "dump").glob("README.md")
+    assert ("out of the compiled" in page.read_text()) <= (where is not None)

@@ -1107,6 +1107,11 @@ def function_around(file: str, line: int) -> Optional[Any]:
     return _read_at(file, line)[1]
 
 
+def first_lines(function: Any) -> Iterator[int]:
+    """The lines at which a function may be said to begin: its decorators', and up to its body."""
+    yield from range(_begins(function), function.body[0].lineno + 1)
+
+
 def function_starting_at(file: str, line: int) -> Optional[Any]:
     """The innermost function that begins at a line, with its decorators; None where there is
     none.

@@ -1004,6 +1004,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _tell_apart(of_run)
         _note_begins(of_run)
         _connect_frames(of_run)
+        _advise_callers(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
@@ -1298,6 +1299,48 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
                 break
     for node in nodes:
         node.stack = [callers.as_written(frame) for frame in node.stack]
+
+
+def _advise_callers(nodes: Sequence[Node]) -> None:
+    """At a break in a library, advises on the line of the reader's that calls it; not where that
+    is the call of the compiled function itself, which no compiled code holds.
+    """
+    begins = {node.place for node in nodes}
+    names = {(node.place[0], _code_name(node.entry)) for node in nodes}
+    names.update((node.place[0], node.called) for node in nodes)
+
+    def is_compiled(frame: str) -> bool:
+        match = _AT.match(frame)
+        if match is None or words.in_library(match.group("file")):
+            return False
+        file, line, name = match.group("file"), int(match.group("line")), match.group("name")
+        around = uses.function_around(file, line)
+        if around is None or name.startswith("<"):
+            return (file, name) in names
+        return any((file, one) in begins for one in uses.first_lines(around))
+
+    for node in nodes:
+        for graph_break, said in zip(node.entry.get("breaks") or (), node.breaks):
+            if not said["foreign"]:
+                continue
+            inside = [one for one in node.way_to(graph_break) if not words.in_library(one[0])]
+            led = [one for one in node.stack[:-1] if _AT.match(one)]
+            own = [one for one in led if not words.in_library(_place_of(one)[0])][-1:]
+            caller = said["caller"]
+            if not inside and own and is_compiled(own[0]):
+                caller = _place_of(own[0]) + (own[0].partition(": ")[2],)
+            elif not inside:
+                continue
+            words.leave_out(said, caller)
+            failure = node.failure
+            if failure is not None and failure["raw"] == said["raw"]:
+                failure.update({key: said[key] for key in ("caller", "help", "patches")})
+
+
+def _place_of(frame: str) -> Tuple[str, int]:
+    """(file, line) of a frame of `Node.stack`."""
+    match = _AT.match(frame)
+    return (match.group("file"), int(match.group("line"))) if match else ("", 0)
 
 
 def _code_name(entry: Document) -> Any:

@@ -34,7 +34,7 @@ from depyf.report.words.beside import (
     of_type,
     type_of_literal,
 )
-from depyf.report.words.breaks import Said, gives_up, name_needed, of_break
+from depyf.report.words.breaks import Said, gives_up, leave_out, name_needed, of_break
 from depyf.report.words.caches import graphs_asked_for
 from depyf.report.words.failures import (
     from_then_on,
@@ -108,6 +108,7 @@ __all__ = [
     "is_on_stack",
     "keep_advice_of_compile",
     "keep_unless_dynamic",
+    "leave_out",
     "name_needed",
     "name_readers",
     "no_compile_of_rest",

@@ -75,7 +75,8 @@ def of_break(found: Document) -> Said:
         `then` (what it leads to where that is more than a cut), `help` (advice that is tested),
         `hints` (torch's own, word for word), `file`, `line`, `source`, `caller` (the reader's own
         line that led into a library or another file: file, line, code), `via` (all lines of the
-        reader's on the way there), `url`, `raw`.
+        reader's on the way there), `foreign` (whether nothing can be done at the line itself, see
+        `leave_out`), `url`, `raw`.
     """
     raw = found.get("text") or found.get("reason") or "unknown"
     found = _in_later_words(found)
@@ -123,8 +124,9 @@ def of_break(found: Document) -> Said:
         asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
         if not uses.asks_for_none(filename, asked):
             given[:2] = given[1::-1]
-    if row and in_others_library(filename, stack):
-        given = _followable(row, given, caller)
+    foreign = bool(row and row.key not in break_rows.AROUND and in_others_library(filename, stack))
+    if foreign:  # of what is done about the line, only a setting is the reader's
+        given = [one for one in given if one[1].startswith(_SETS)]
     help = [text for text, _ in given]
     return {
         # torch ends some with a colon, behind which stood more
@@ -145,6 +147,7 @@ def of_break(found: Document) -> Said:
         "source": source,
         "caller": caller,
         "via": via,
+        "foreign": foreign,
         "url": found.get("url") or "",
         "raw": raw,
     }
@@ -301,17 +304,19 @@ def advice_of(row: Optional[advice.Row], names: Mapping[str, str]) -> List[Tuple
     return found
 
 
-def _followable(
-    row: advice.Row, given: List[Tuple[str, str]], caller: "Line"
-) -> List[Tuple[str, str]]:
-    """The advice that can be followed where the line is not the reader's: settings, and what to do
-    at their own line that led there.
+def leave_out(said: Said, caller: Line) -> None:
+    """Advises, at a break in a library, on the reader's line that calls it from compiled code.
+
+    Args:
+        said: what `of_break` says.
+        caller: that line.
     """
-    if row.key in break_rows.AROUND:
-        return given
-    kept = [one for one in given if one[1].startswith(_SETS)]
-    names = {"caller": short_place(*caller[:2])} if caller[1] else {}
-    return kept + advice_of(break_rows.LIBRARY, names)
+    given = advice_of(break_rows.LIBRARY, {"caller": short_place(*caller[:2])})
+    said.update(
+        caller=caller,
+        help=said["help"] + [text for text, _ in given],
+        patches=said["patches"] + [patch for _, patch in given],
+    )
 
 
 def _hints(hints: Iterable[str]) -> List[str]:
