@@ -1,13 +1,14 @@
 """A decorator's wrapper: one code object that torch compiles for each function that it is around."""
 
 import functools
+import runpy
 import sys
 
 import pytest
 
 import depyf
 from depyf.report import document
-from depyf.report.overview import nodes_of
+from depyf.report.overview import causes, nodes_of
 
 torch = pytest.importorskip("torch")
 
@@ -18,6 +19,15 @@ def announced(func):
         out = func(self, *args, **kwargs)
         print("after", func.__name__)
         return out
+
+    return wrapper
+
+
+def announced_first(func):
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        print("with", len(args))
+        return func(*args, **kwargs)
 
     return wrapper
 
@@ -244,3 +254,133 @@ def test_blocks_that_a_break_parts_are_not_advised_to_be_compiled_together(tmp_p
                 assert not reason["help"] and "because of a graph break below" in reason["words"]
     assert any(one.is_limit for one in blocks)
     assert "Compile the code that calls all of them" not in (tmp_path / "index.html").read_text()
+
+
+class Grouped(torch.nn.Module):
+    """Its methods differ in how many arguments they take, which torch looks at first."""
+
+    @announced_first
+    def one(self, x):
+        return x + 1
+
+    @announced_first
+    def two(self, x, y):
+        return x * y
+
+    @announced_first
+    def forward(self, x):
+        return self.two(self.one(x), x)
+
+
+def test_a_recompile_because_another_function_takes_more_arguments_is_told_as_that():
+    torch._dynamo.reset()
+    with depyf.capture() as run:
+        torch.compile(Grouped(), backend="eager")(torch.ones(3))
+    reasons = [one for node in nodes_of(document.load_all(run)) for one in node.reasons]
+    found = [one for one in reasons if "len(args)" in one["failed"]]
+    said = "as the wrapper is called for `Grouped.%s`, and was for `Grouped.%s`: one wrapper serves"
+    pairs = [("two", "forward"), ("two", "one"), ("one", "forward"), ("forward", "two")]
+    assert found
+    for reason in found:
+        assert any(said % pair in reason["words"] for pair in pairs), reason["words"]
+        assert not reason["help"]
+
+
+def with_arguments_alone(func):
+    @functools.wraps(func)
+    def wrapper(*args):
+        return func(*args) + 1
+
+    return wrapper
+
+
+@with_arguments_alone
+def added(x, y):
+    return x + y
+
+
+@with_arguments_alone
+def multiplied(x, y):
+    return x * y
+
+
+def test_a_wrapper_without_keywords_is_known_by_the_global_that_it_is():
+    torch._dynamo.reset()
+    x = torch.ones(3)
+    with depyf.capture() as run:
+        torch.compile(added, backend="eager")(x, x)
+        torch.compile(multiplied, backend="eager")(x, x)
+    nodes = nodes_of(document.load_all(run))
+    assert [(node.title, node.through) for node in nodes] == [
+        ("added", "wrapper"),
+        ("multiplied", "wrapper"),
+    ]
+    (reason,) = nodes[1].reasons
+    assert "is `multiplied`, was `added`: one wrapper serves both" in reason["words"]
+
+
+_CACHED_LAYERS = """
+import torch
+from wrapping_layers import checked
+
+class Part:
+    def __init__(self):
+        self.is_initialized = False
+
+    def update(self, x):
+        self.keys = torch.cat([self.keys, x]) if self.is_initialized else x
+        self.is_initialized = True
+        return self.keys
+
+class Attention(torch.nn.Module):
+    def __init__(self, layer_idx):
+        super().__init__()
+        self.layer_idx = layer_idx
+
+    def forward(self, x, past_key_values):
+        return x + past_key_values[self.layer_idx].update(x).sum()
+
+class Layer(torch.nn.Module):
+    def __init__(self, layer_idx):
+        super().__init__()
+        self.attention = Attention(layer_idx)
+
+    @checked
+    def forward(self, x, past_key_values):
+        return self.attention(x, past_key_values)
+
+layers = [Layer(number) for number in range(4)]
+for layer in layers:
+    layer.compile(backend="eager")
+past = [Part() for _ in layers]
+for _ in range(2):
+    x = torch.ones(3, 2)
+    for layer in layers:
+        x = layer(x, past_key_values=past)
+"""
+_CHECKED = """
+import functools
+
+def checked(func):
+    @functools.wraps(func)
+    def wrapper(self, *args, **kwargs):
+        return func(self, *args, **kwargs)
+
+    return wrapper
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="as torch 2.13 compiles it")
+def test_a_recompile_for_each_layer_is_not_said_to_need_no_action(tmp_path, monkeypatch):
+    (tmp_path / "wrapping_layers.py").write_text(_CHECKED)
+    (tmp_path / "layers.py").write_text(_CACHED_LAYERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        runpy.run_path(str(tmp_path / "layers.py"))
+    nodes = nodes_of(document.load_all(str(tmp_path / "dump")))
+    reasons = [node.reasons[0] for node in nodes if node.reasons]
+    normal = [one for one in reasons if "needs no action" in " ".join(one["help"])]
+    assert len(reasons) == 7 and len(normal) == 1, [one["words"] for one in reasons]
+    (cause,) = [one for one in causes(nodes) if one["reason"]["row"] == "value of each object"]
+    assert cause["count"] == 6 and "the module that holds them" in cause["reason"]["help"][0]

@@ -270,8 +270,7 @@ class Node:
                     self._look_beside(reason)
             if reason["row"] == "growing list":
                 words.describe_methods(reason, self.place)
-            if reason["row"] == "object" and self.through:
-                self._compare_wrapped(reason)
+            self._compare_wrapped(reason)
             if reason["row"] in ("flag", "text", "value"):
                 words.describe_object(reason)
             if reason["row"] in ("length", "other length") and self._has_texts(reason):
@@ -296,7 +295,8 @@ class Node:
 
         def key(reason: words.Said) -> Tuple[bool, bool]:
             of_another = reason["row"] in apart or self._is_of_another_state(reason, found)
-            return objects[id(reason)] is not None, of_another
+            other = objects[id(reason)] is not None or bool(self._wrapped_before(reason))
+            return other, of_another
 
         found = sorted(found, key=key)
         differing = objects[id(found[0])] if found else None
@@ -312,9 +312,25 @@ class Node:
         for name, value in before.items():
             if now.get(name, value) != value and now[name] not in ("int", "float"):  # symbolic
                 sizes = value.startswith("[")  # of a parameter, which no module changes
-                if sizes or uses.is_of_each_object(self.place[0], name):
+                if sizes or self._is_of_each_object(name):
                     return name, value, now[name]
         return None
+
+    def _is_of_each_object(self, name: str) -> bool:
+        """Whether an attribute is what its object was made with: the class may be in another file
+        than the function.
+        """
+        files = dict.fromkeys([self.place[0], *self._files()])
+        return any(uses.is_of_each_object(file, name) for file in files)
+
+    def _files(self) -> Iterable[str]:
+        """The files of the lines that a compile traced, and of those that led to it."""
+        for file, _ in frame_places(self.stack):
+            if not words.in_library(file) or "-packages" in file:
+                yield file
+        for artifact in self.entry.get("artifacts") or ():
+            for place in (artifact.get("structure") or {}).get("places") or ():
+                yield str(place[0])
 
     def _is_of_another_state(self, reason: words.Said, reasons: Sequence[words.Said]) -> bool:
         """Whether an entry is for another state than that of the call (a cache that is empty, a
@@ -416,10 +432,20 @@ class Node:
 
     def _compare_wrapped(self, reason: words.Said) -> None:
         """Says of the code of a decorator's wrapper which functions it is around."""
-        tried = self._tried(reason["tried"])
-        before = (tried or {}).get("qualname") or (self.function or {}).get("qualname")
-        if tried is not None and before and before != self.title:
-            words.describe_wrapped(reason, str(before), self.title)
+        before = self._wrapped_before(reason)
+        if before:
+            words.describe_wrapped(reason, before, self.title)
+
+    def _wrapped_before(self, reason: words.Said) -> str:
+        """The other function for which a decorator's wrapper was compiled when the entry was made
+        that a reason names; "" where it was the same.
+        """
+        tried = self._tried(reason["tried"]) if self.through else None
+        if tried is None:
+            return ""
+        before = str(tried.get("qualname") or (self.function or {}).get("qualname") or "")
+        before = resumed(before)[0] or before
+        return before if before != self.title else ""
 
     def called_inside(self, outer: "Node", at: Tuple[str, int]) -> None:
         """The call is in `outer`'s code, at a (file, line) of the program; if that is compiled,
@@ -1005,6 +1031,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _note_begins(of_run)
         _connect_frames(of_run)
         _advise_callers(of_run)
+        _advise_of_objects(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
@@ -1095,6 +1122,28 @@ def _offset(node: Node) -> int:
     name = str((node.function or {}).get("global_name") or node.entry.get("resumes") or "")
     match = _OFFSET.match(name)
     return int(match.group(1)) if match else -1
+
+
+def _advise_of_objects(nodes: Sequence[Node]) -> None:
+    """Where one method serves several objects, such as layers, each has a compile of its own for
+    each state: what is normal of the first is spared for the others by what helps them all.
+    """
+    told: Dict[Tuple[Any, ...], words.Said] = {}  # of a frame: why it is compiled for each object
+    normal: Dict[Tuple[Any, ...], Node] = {}  # of a frame and a row: the first that is normal
+    for node in nodes:
+        for reason in node.reasons[:1]:
+            if reason["row"] == "value of each object":
+                told.setdefault(node.frame, reason)
+            if reason["row"] not in advice.NO_ACTION:
+                continue
+            first = normal.setdefault((node.frame, reason["row"]), node)
+            known = told.get(node.frame)
+            if known is None or first is node:
+                continue
+            before = of_object(first.entry).get(attribute_of(known["name"]))
+            now = of_object(node.entry).get(attribute_of(known["name"]))
+            if before is not None and now is not None and before != now:
+                words.describe_state_of_object(reason, known, before, now)
 
 
 def _advise_of_floats(nodes: Sequence[Node]) -> None:

@@ -33,6 +33,8 @@ def origin_of(
     found, layer = _attribute_with(code, held)
     if found is None:
         function, layer = _with_code(scope.get(code.co_name), code, held)
+        if function is None and code.co_freevars:
+            function, layer = _global_with(code, held, scope)
         found = _named(function) if function is not None else None
     # a wrapper may have the name of what it is around
     wraps = layer is not None and len(_functions_in(layer)) > 1
@@ -101,6 +103,21 @@ def _with_code(value: Any, code: types.CodeType, held: Dict[str, Any]) -> _Layer
         if layer.__code__ is code and _shares_variables(layer, held):
             return layers[0], layer
     return None, None
+
+
+def _global_with(code: types.CodeType, held: Dict[str, Any], scope: Dict[str, Any]) -> _Layers:
+    """As `_with_code`, of the global whose frame it is: a decorated function has another name than
+    the wrapper. (None, None) where several may be.
+    """
+    found: _Layers = None, None
+    for value in list(scope.values()):
+        function, layer = _with_code(value, code, held)
+        if layer is None or layer is found[1]:
+            continue
+        if found[1] is not None:
+            return None, None
+        found = function, layer
+    return found
 
 
 def _shares_variables(function: types.FunctionType, held: Dict[str, Any]) -> bool:

@@ -531,6 +531,23 @@ def describe_other_object(found: Said, name: str, before: str, after: str) -> No
         del found["help"][1:], found["patches"][1:]
 
 
+def describe_state_of_object(found: Said, of_objects: Said, before: str, after: str) -> None:
+    """Says that a compile for another state is one for each of several objects, too.
+
+    Args:
+        found: the reason.
+        of_objects: the reason of a compile for another object.
+        before, after: the attribute that it names, of the object whose compile for that state was
+            the first, and of this one.
+    """
+    name = of_objects["name"]
+    told = "for the object whose `%s` is %s, as before for %s" % (name, after, before)
+    if OBJECT in before + after:
+        told = "for another `%s`, as before for the first" % name
+    found["words"] += ", %s: one method serves several objects, each with its own" % told
+    found.update({key: of_objects[key] for key in ("kind", "name", "row", "help", "patches")})
+
+
 def describe_apart(found: Said, caller: str, compile_id: str) -> None:
     """Says why the method of several objects is compiled by itself though its caller is compiled:
     to compile that is no advice.
@@ -553,12 +570,16 @@ def describe_wrapped(found: Said, before: str, after: str) -> None:
         found: the reason.
         before, after: the function of the entry that was tried, and that of this one.
     """
-    name = found["name"].partition(".")[0]
-    found["words"] = "`%s` is `%s`, was `%s`: one wrapper serves both, with a compile for each" % (
-        name,
-        after,
-        before,
-    )
+    both = "one wrapper serves both, with a compile for each"
+    if found["row"] == "object":
+        name = found["name"].partition(".")[0]
+        found["words"] = "`%s` is `%s`, was `%s`: %s" % (name, after, before, both)
+    else:  # what differs between the two, and torch looks at before the function
+        found["words"] += ", as the wrapper is called for `%s`, and was for `%s`: %s" % (
+            after,
+            before,
+            both,
+        )
     found.update(help=[], patches=[])
 
 
