@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from depyf.legend import legend, random_note, unused_note
+from depyf.legend import legend, random_note, table_of_globals, unused_note, wrapped
 
 Stats = collections.namedtuple("Stats", "mean count")
 
@@ -61,3 +61,15 @@ def test_numbers_that_python_draws_are_explained():
     note = random_note("def f(x):\n    values = __gen_rand_values_34()\n    return g(values[0])\n")
     assert "`__gen_rand_values_34()` draws the random numbers" in note and "`random`" in note
     assert random_note("def f(x):\n    return x\n") == ""
+
+
+def test_no_line_is_too_wide():
+    long = "__builtins_dict_of_" + "a_module_with_a_long_name_" * 2 + "and_a_longer_tail_"
+    table = table_of_globals({"short": "real", "name": long, long[:70]: long + "1" * 90})
+    assert table.startswith("# short is torch's real\n# name is torch's\n#   %s\n" % long)
+    placeholders = {"__const_%d__" % one: range(10**one) for one in range(3)}
+    placeholders["__a_placeholder_with_a_name_of_its_own__"] = Stats._make
+    text = table + legend(" ".join(placeholders), placeholders, {"it": "x" * 150})
+    text += wrapped("A file: /%s/program.py:12" % ("a_folder_in_a_folder" * 6))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "x" * 90 in legend("it", {}, {"it": "x" * 150}).replace("\n#     ", "")

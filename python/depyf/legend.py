@@ -12,13 +12,24 @@ from depyf.model import resumed_after
 from depyf.trace.names import resumed
 
 
+_WIDTH = 100
+
+
 def table_of_globals(names: Dict[str, str]) -> str:
     """Comment lines that say which of torch's globals the names in the source stand for.
 
     The id of an object in one of torch's names, which is another in each process, is left out.
     """
     shown = ((given, _ID.sub("_…", real)) for given, real in names.items())
-    return "".join("# %s is torch's %s\n" % pair for pair in shown)
+    return "".join(_fitting("%s is torch's %s" % pair) for pair in shown)
+
+
+def _fitting(text: str, begin: str = "# ") -> str:
+    """A row of a table as a comment line, or as several of which none is too wide."""
+    if len(begin + text) <= _WIDTH:
+        return "%s%s\n" % (begin, text)
+    first, *more = rows(text, _WIDTH - len(begin) - 2)
+    return "%s%s\n" % (begin, first) + "".join("%s  %s\n" % (begin, one) for one in more)
 
 
 #: the number of an object, as torch puts it into the names of globals
@@ -28,9 +39,6 @@ _ID = re.compile(r"_\d{12,}(?=_c\d+$)")
 def legend(source: str, constants: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Comment lines that say what each placeholder in `source` is."""
     return _legend_of_names(source, names) + _legend_of_constants(source, constants)
-
-
-_WIDTH = 100
 
 
 def with_named_objects(source: str, constants: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:
@@ -75,7 +83,7 @@ def _name_of(value: Any) -> str:
 
 def _rows_of_legend(source: str, title: str, shown: Iterable[Tuple[str, str]]) -> str:
     """Comment lines under `title`: what each name stands for, of those that occur in `source`."""
-    lines = ["#   %s: %s\n" % (name, text) for name, text in shown if name in source]
+    lines = [_fitting("%s: %s" % pair, "#   ") for pair in shown if pair[0] in source]
     return "\n# %s\n%s" % (title, "".join(lines)) if lines else ""
 
 
@@ -246,6 +254,8 @@ def rows(text: str, width: int, whole_words: bool = False) -> List[str]:
 
 
 @functools.lru_cache(maxsize=256)  # what the files of many compiles say is mostly the same
-def wrapped(text: str) -> str:
-    """`text` as comment lines."""
-    return "".join("# %s\n" % line for line in rows(text, 98, whole_words=True))
+def wrapped(text: str, width: int = _WIDTH) -> str:
+    """`text` as comment lines; only a word that is wider than a line is broken."""
+    lines = rows(text, width - 2, whole_words=True)
+    fitting = [part for line in lines for part in rows(line, width - 2)]
+    return "".join("# %s\n" % line for line in fitting)

@@ -1,6 +1,7 @@
 """A decorator's wrapper: one code object that torch compiles for each function that it is around."""
 
 import functools
+import os
 import runpy
 import sys
 
@@ -65,7 +66,8 @@ def test_the_code_of_a_wrapper_has_the_name_of_what_it_was_called_for(dumped):
         name = "Pair.second" if entry.graph_name else "Pair.forward"
         assert title == name + ", through wrapper"
         assert entry.name.endswith("_for_" + name.replace(".", "_"))
-        assert (folder / (entry.name + ".py")).read_text().startswith("# %s\n" % title)
+        said = "# %s (%s:%d)\n" % (title, os.path.basename(__file__), wrapper.firstlineno)
+        assert (folder / (entry.name + ".py")).read_text().startswith(said)
     assert wrapper.title == "Pair.forward and Pair.second, through wrapper"
     assert "## `%s`" % wrapper.title in (folder / "README.md").read_text()
     assert wrapper.title in (folder / "full_code_for_Pair_forward_0.py").read_text()
@@ -78,8 +80,10 @@ def test_so_has_the_rest_of_it_after_a_break(dumped):
     assert [rest.title_of(one) for one in rest.entries] == [title]
     assert rest.title == title and "## `%s`" % title in (folder / "README.md").read_text()
     text = (folder / (rest.entries[0].name + ".py")).read_text()
-    assert text.startswith("# %s\n" % title)
-    assert "# This is %s" % title in text.replace("\n# ", " ").replace(" This is", "\n# This is")
+    here = os.path.basename(__file__)
+    assert text.startswith("# %s (%s:" % (title, here))
+    told = title.replace(", through", " of %s, through" % here)  # whose line it is
+    assert "# This is %s" % told in text.replace("\n# ", " ").replace(" This is", "\n# This is")
     texts = [path.read_text() for path in folder.glob("*transformed_code*")]
     assert not any("is wrapper, resumed" in text for text in texts)
 
@@ -187,7 +191,9 @@ def test_a_wrapper_that_breaks_first_and_has_the_name_of_the_method(tmp_path):
         for entry in function.entries:
             titles[entry.compile_id] = function.title_of(entry) or function.title
             path = tmp_path / (entry.name + ".py")
-            said = "# %s\n" % function.title_of(entry)
+            said = "# %s (" % function.title_of(entry)
+            if not function.through:
+                said = "# %s\n" % function.title_of(entry)
             assert (path.read_text().startswith(said)) == bool(function.title_of(entry))
     rests = [one for one in titles.values() if "resumed after" in one and "through" in one]
     assert sorted(one.partition(",")[0] for one in rests) == ["Base.forward", "Derived.forward"]

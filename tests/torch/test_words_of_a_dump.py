@@ -317,3 +317,45 @@ def test_what_to_change_and_what_runs_uncompiled_stand_before_what_was_compiled(
     (change,) = re.findall(r"(?m)^\d+\. .*$", text)
     assert change.startswith("1. ") and change.endswith(" Change: Remove that call.")
     assert "runs uncompiled at each call because of it" in change
+
+
+def _several_breaks(x):
+    torch._dynamo.graph_break()
+    y = x + 1
+    print(y.sum().item(), y.mean().item())
+    for _ in range(2):
+        y = y * 2
+    print("end")
+
+
+def test_the_files_of_the_rests_of_one_line_say_which_of_them_they_are(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(_several_breaks, backend="eager")(torch.ones(3))
+    first = _several_breaks.__code__.co_firstlineno
+    texts = {path.name: path.read_text() for path in tmp_path.glob("__transformed_code_*.py")}
+    told = {name: " ".join(text.replace("\n#", " ").split()) for name, text in texts.items()}
+    title = "_several_breaks, resumed after line %d" % (first + 3)
+    own = {re.search(r"This is %s( \(\d\w\w of \d\))?" % title, text) for text in told.values()}
+    numbers = sorted(one.group(1) for one in own if one)
+    assert len(numbers) > 1 and len(set(numbers)) == len(numbers), told
+    called = {
+        one for text in told.values() for one in re.findall("is %s( [(].*?[)])" % title, text)
+    }
+    assert called == set(numbers)
+    readme = (tmp_path / "README.md").read_text()
+    assert all("## `%s%s`" % (title, number) in readme for number in numbers)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="older bytecode does not tell")
+def test_a_rest_of_which_nothing_of_the_line_is_left_begins_at_the_next(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(_several_breaks, backend="eager")(torch.ones(3))
+    first = _several_breaks.__code__.co_firstlineno
+    texts = [path.read_text() for path in tmp_path.glob("__transformed_code_*.py")]
+    told = " ".join("\n".join(texts).replace("\n#", " ").split())
+    assert "resumed after line %d, from line %d on" % (first + 1, first + 2) in told
+    assert "resumed after line %d, where nothing is left to do" % (first + 6) in told
+    assert "after line %d, with the rest" % (first + 1) not in told
+    assert "*" not in "".join(line for text in texts for line in text.split("\n") if "#" in line)

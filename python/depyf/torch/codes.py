@@ -197,8 +197,18 @@ _PROLOGUE = "(__is_tracing_resume_prologue)"
 _JUMP = re.compile(r"^[\s\d>]*JUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (\d+)\)$", re.M)
 
 
+#: what `resume_line` says of code that only returns
+ONLY_RETURNS = -1
+#: operations that drop a value, or that are none
+_SILENT = frozenset(
+    ("POP_TOP", "NOP", "CACHE", "EXTENDED_ARG", "RESUME", "PRECALL", "NOT_TAKEN", "POP_ITER")
+)
+_JUMPS = frozenset(("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
+
+
 def resume_line(code: types.CodeType) -> int:
-    """The line at which a resume function goes on; 0 where its bytecode does not tell.
+    """The line at which a resume function goes on: that of the first operation that does something;
+    `ONLY_RETURNS` where there is none but a return of None, 0 where its bytecode does not tell.
 
     Torch puts a beginning before the bytecode of the function, which ends with a jump to there.
     """
@@ -211,8 +221,32 @@ def resume_line(code: types.CodeType) -> int:
     jump = _JUMP.search(text, text.rfind(_PROLOGUE)) if _PROLOGUE in text else None
     if jump is None:
         return 0
-    target = int(jump.group(1))
+    target = _first_effect(code, int(jump.group(1)))
+    if target < 0:
+        return ONLY_RETURNS
     return next((line or 0 for start, end, line in lines if start <= target < end), 0)
+
+
+def _first_effect(code: types.CodeType, offset: int) -> int:
+    """The offset of the first operation from an offset on that does something; -1 where a value is
+    dropped, and then None returned.
+    """
+    first = offset
+    rest = [one for one in dis.get_instructions(code) if one.offset >= offset]
+    rest = [one for one in rest if one.opname == "POP_TOP" or one.opname not in _SILENT]
+    while rest and rest[0].opname == "POP_TOP":
+        del rest[0]
+        if not rest:
+            return offset
+        first = rest[0].offset
+    if rest and first > offset:
+        if rest[0].opname in _JUMPS:
+            return int(rest[0].argval)
+        names = [one.opname for one in rest[:2]]
+        if names[0] in ("RETURN_CONST", "LOAD_CONST") and rest[0].argval is None:
+            if names[0] == "RETURN_CONST" or names[1:] == ["RETURN_VALUE"]:
+                return -1
+    return first
 
 
 def resume_code(value: Any) -> Optional[types.CodeType]:

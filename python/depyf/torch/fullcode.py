@@ -827,13 +827,14 @@ def _section(
     key = _key(function)
     entries: List[Entry] = function._order or list(function.entries)
     original_name = "__original_code_for%s%s" % ("" if key.startswith("__") else "_", key)
+    width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
     guards: List[str] = []
     parts: List[str] = []
     for entry in entries:
         token = "%s/%s" % (prefix, entry.name)
         _managers[token] = entry._guard_manager
         guard = _guard_function(_guard_name(entry, key), entry, known, token, names.states)
-        why = "".join(legend.wrapped(_comment(one)) for one in told_of.get(id(entry), ()))
+        why = "".join(legend.wrapped(_comment(one), width) for one in told_of.get(id(entry), ()))
         # guards ask for nothing that a factory holds
         (guards if signature.free else parts).append(guard)
         parts.append(why + _transformed(entry, signature, token, names))
@@ -841,8 +842,8 @@ def _section(
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = "# ---- %s " % _comment(function.title + apart)
-    title += "-" * max(4, _WIDTH - len(title)) + "\n"
+    title = legend.wrapped("---- %s " % _comment(function.title + apart) + "-" * 4)
+    title = title[:-1] + "-" * (_WIDTH - len(title[title.rfind("# ----") :]) + 1) + "\n"
     where = legend.wrapped(_comment(function.where))
     if called_as:
         where += legend.wrapped("called as " + ", ".join(called_as))

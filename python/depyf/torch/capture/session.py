@@ -26,10 +26,12 @@ from depyf.model import (
     resumed_after,
 )
 from depyf.report import words
+from depyf.report.overview import nodes_of
 from depyf.terminal import shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
+    ONLY_RETURNS,
     bytecode_text,
     resume_line,
     known_constants,
@@ -110,6 +112,7 @@ class Session(Records):
         self._without_code: Dict[int, Tuple[LiveObject, Entry]] = {}
         # id of a resume function's code -> the code, the first global that holds it, and how
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
+        self._apart: Dict[str, str] = {}  # see `_rests_apart`
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
         self._warned: Set[Any] = set()
@@ -551,7 +554,8 @@ class Session(Records):
             own = function.global_name or ""
             called = " The code that calls it names it %s." % _listed(names.get(own, [own]))
             called = called if own else ""
-            texts.append("This is %s.%s" % (entry._goes_on, called))
+            goes_on = _told_apart(entry._goes_on, self._apart.get(own, ""))
+            texts.append("This is %s.%s" % (goes_on, called))
         for rest in entry._rests:
             code = rest._code.get()
             known = self._functions.get(id(code))
@@ -565,7 +569,9 @@ class Session(Records):
                 outer = self._traced_into(entry, rest.name)
                 compiles = _entries_for(entry.qualname or function.qualname, compiled)
                 said = _resume_function_note(compiles, given_up, len(entry._rests), outer)
-            texts.append("%s is %s. %s" % (rest.name, rest.title, said[0].upper() + said[1:]))
+            known_as = entry.aliases.get(rest.name, rest.name)
+            title = _told_apart(rest.title, self._apart.get(known_as, ""))
+            texts.append("%s is %s. %s" % (rest.name, title, said[0].upper() + said[1:]))
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
     def _traced_into(self, entry: Entry, name: str) -> str:
@@ -596,12 +602,18 @@ class Session(Records):
         part = Function(code.co_name, whole, through=through, is_resume=True)
         part.firstlineno = line or code.co_firstlineno
         title = part.title
+        if through:  # the line is of the wrapper's file, and no reader knows where that is
+            after = resumed_after("", part.firstlineno)
+            title = title.replace(after, "%s of %s" % (after, _file_of(code)), 1)
         at = resume_line(code)
-        if at and at == part.firstlineno:
+        if at == ONLY_RETURNS:
+            title += ", where nothing is left to do"
+        elif at and at == part.firstlineno:
             title += ", with the rest of that line first"
         elif at:
             title += ", from line %d on" % at
-        return title, "__transformed_code_*_for_%s.py" % safe_name(part.stem()), bool(at)
+        files = "__transformed_code_K_for_%s.py, K counting from 0" % safe_name(part.stem())
+        return title, files, bool(at)
 
     @staticmethod
     def _continues(function: Function, code: types.CodeType) -> bool:
@@ -672,6 +684,8 @@ class Session(Records):
         template = self.writer.template() if self.writer is not None else None
         function = self._functions[id(code)]
         about = function.title_of(entry)
+        if about and function.through:
+            about += " (%s:%d)" % (_file_of(code), code.co_firstlineno)
         try:
             names = compat.resume_parameters(new_code, shared.get("scope"))
             outputs = compat.graph_outputs(new_code, shared.get("scope"))
@@ -786,6 +800,7 @@ class Session(Records):
         for function in self.run.functions:
             function.given_up = self._given_up(function.code)
         names = self.run.resume_names()
+        self._apart = self._rests_apart()
         for function in self.run.functions:
             for entry in function.entries:
                 notes = self._notes(entry, function, names, ended=True) if entry._notes else ""
@@ -794,6 +809,26 @@ class Session(Records):
                     entry._notes = notes
                     if self.writer is not None:
                         self.writer.source_changed(entry)
+
+    def _rests_apart(self) -> Dict[str, str]:
+        """What tells resume functions of one title apart, as the report says it: by global."""
+        codes: Dict[str, Set[str]] = {}
+        for entry in self.run.entries():
+            for rest in entry._rests:
+                codes.setdefault(rest.title, set()).add(entry.aliases.get(rest.name, rest.name))
+        if all(len(names) == 1 for names in codes.values()):
+            return {}
+        found: Dict[str, str] = {}
+        try:
+            nodes = nodes_of([self.run.to_json()])
+        except Exception:  # to build the page fails in the same way, and is told
+            pass_on()
+            return {}
+        for node in nodes:
+            name = (node.function or {}).get("global_name") or node.entry.get("resumes")
+            if name and node.apart:
+                found[name] = node.apart
+        return found
 
     def _name_backward_passes(self) -> None:
         """Names what compiled autograd traced after the function that torch compiled of it."""
@@ -917,6 +952,19 @@ def _outputs_of(entry: Entry) -> Tuple[str, ...]:
     told = re.match(r"\(([\w, ]*)\)\s*$", outermost[1])
     names = [one.strip() for one in told.group(1).split(",") if one.strip()] if told else []
     return tuple(_INPUT.sub(r"\1", one) for one in names)
+
+
+def _file_of(code: types.CodeType) -> str:
+    """The name of the file of a code object, without its folders."""
+    return os.path.basename(code.co_filename)
+
+
+_RESUMED = re.compile(r", resumed after line \d+(?: of [^,]+)?")
+
+
+def _told_apart(title: str, apart: str) -> str:
+    """The title of a resume function with what tells it from another one of that title."""
+    return _RESUMED.sub(lambda match: match.group() + apart, title, count=1) if apart else title
 
 
 def _listed(names: List[str]) -> str:
