@@ -359,3 +359,44 @@ def test_a_rest_of_which_nothing_of_the_line_is_left_begins_at_the_next(tmp_path
     assert "resumed after line %d, where nothing is left to do" % (first + 6) in told
     assert "after line %d, with the rest" % (first + 1) not in told
     assert "*" not in "".join(line for text in texts for line in text.split("\n") if "#" in line)
+
+
+class _Refused(Exception):
+    pass
+
+
+def _refuse(x):
+    if x.shape[0] > 2:
+        raise _Refused("too many rows: %d" % x.shape[0])
+    return x
+
+
+def _shaped(x):
+    return (x + 1).reshape(7, 11)
+
+
+@pytest.mark.parametrize(
+    "function, fullgraph, said, line",
+    (
+        (lambda x: _refuse(x + 1), False, "_Refused('too many rows: 3')", 2),
+        (lambda x: _refuse(x + 1), True, "_Refused('too many rows: 3')", 2),
+        (_shaped, False, "is invalid for input of size 3", 1),
+    ),
+)
+def test_an_exception_of_the_program_is_named_with_its_line(
+    tmp_path, function, fullgraph, said, line
+):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        with pytest.raises(Exception):
+            torch.compile(function, backend="eager", fullgraph=fullgraph)(torch.ones(3))
+    line += (_shaped if function is _shaped else _refuse).__code__.co_firstlineno
+    nodes = nodes_of(document.load_all(str(tmp_path)))
+    failure = nodes[0].failure
+    if said not in failure["raw"]:
+        pytest.skip("this torch does not tell the exception")
+    assert said in failure["why"] and failure["line"] == line
+    assert "makes a string" not in failure["why"]
+    readme = (tmp_path / "README.md").read_text()
+    told = [one for one in readme.splitlines() if one.startswith("- no code at ")]
+    assert any(":%d: " % line in one and said in one for one in told), readme

@@ -5,7 +5,7 @@ explanation is what is said. The words and the advice are rows of `depyf.advice.
 """
 
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
 from depyf import advice
 from depyf.advice import breaks as break_rows
@@ -62,6 +62,13 @@ _OF_SEQUENCES = re.compile(
     r"\bRNN, GRU,|`(pack_padded_sequence|pack_sequence|pad_packed_sequence)`"
 )
 _GB = re.compile(r"gb(\d{4})\.html")
+#: how torch tells of an exception that the program raises while torch traces it, or its operation
+_RAISED = re.compile(r"^\s*Developer debug context: raised exception (?P<what>\w.*)$", re.M)
+_OPERATION_RAISED = re.compile(
+    r"Dynamo failed to run FX node with fake tensors: call_\w+ (?P<name>[\w.]+|<[^>]*>)"
+    r"\(.*\): got (?P<what>\w+\(.*\))\s*$",
+    re.S,
+)
 
 
 def of_break(found: Document) -> Said:
@@ -104,6 +111,9 @@ def of_break(found: Document) -> Said:
         said += "\n? packs sequences"
     if _OF_NUMBER.search(raw):
         said += "\n? decided by a number" + _left_out(filename, line)
+    raised = _RAISED.search(raw) if reason == _OBSERVED else None
+    if raised and not raised.group("what").startswith("TypeError("):
+        said = reason  # what is done at the line failed, and not torch
     number = _GB.search(found.get("url") or "")
     code = "GB" + number.group(1) if number else ""
     hints = "\n".join(map(str, found.get("hints") or ()))
@@ -112,6 +122,7 @@ def of_break(found: Document) -> Said:
     caller, via = way_to(filename, line, stack)
     explanation = (found.get("explanation") or "").strip()
     told = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
+    told = told or _exception_of_program(raised, explanation)
     why = told or explanation.split("\n")[0] or reason
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
@@ -151,6 +162,28 @@ def of_break(found: Document) -> Said:
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+#: torch's name for that the program raises an exception
+_OBSERVED = "Observed exception"
+#: how torch up to 2.8 writes a constant of the program
+_CONSTANT = re.compile(r"\[?ConstantVariable\(\w+: ('[^']*'|[^()\[\]]*)\)\]?")
+
+
+def _exception_of_program(raised: Optional[Match[str]], explanation: str) -> str:
+    """Names the exception of the program that torch tells of in words of its own; "" where it is
+    none.
+    """
+    if raised is not None:
+        what = _CONSTANT.sub(r"\1", raised.group("what").strip())
+        return "This line raises `%s` while torch traces it, and nothing in there catches it." % what
+    operation = _OPERATION_RAISED.search(explanation)
+    if operation is None:
+        return ""
+    return (
+        "The operation `%(name)s` raised `%(what)s` when torch ran it on tensors without values, "
+        "to learn the shape of the result." % operation.groupdict()
+    )
 
 
 def _left_out(filename: str, line: int) -> str:
