@@ -1,9 +1,12 @@
 """What reads a value that was written into stands behind the write, and graphs in graphs are there."""
 
+import re
+
 import pytest
 import torch
 from programs import TORCH
 
+import depyf
 from depyf.torch.graph_structure import structure
 
 
@@ -124,3 +127,24 @@ def test_graphs_in_a_graph_have_their_own_nodes_and_edges():
     assert operators == [["matmul", "relu"], ["sub"]]
     names = {row[0]: row[6] for row in next(iter(inner.values()))["nodes"]}
     assert len(names["matmul"]) == 2
+
+
+def test_the_file_of_a_graph_says_what_it_updates(tmp_path):
+    torch._dynamo.reset()
+    values, other = [torch.ones(3), torch.ones(2)], torch.ones(3)
+
+    def update(values, other):
+        torch._foreach_add_(values, 1)
+        made = other * 2
+        made.add_(1)
+        return made
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(update, backend="eager")(values, other)
+    (path,) = tmp_path.glob("*.Captured_Graph.0.py")
+    comment, rest = path.read_text().split("import torch", 1)
+    told = comment.replace("\n#", "").rstrip()
+    begin, _, names = told.partition("It writes to what it is given, besides what it returns: ")
+    assert names.rstrip(".").split(", ") == re.findall(r"\b(l_values_\d_) = L_values", rest), (
+        comment
+    )

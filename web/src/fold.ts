@@ -227,12 +227,22 @@ export function givenName(target: string): string {
   // an attribute of a module: the name does not tell where the module's own name ends
   const inside = /^[lLG]_\w*?_?(?:dict_)?modules_(.+?)_?$/.exec(target)?.[1];
   if (inside) return inside.replace(/_modules_/g, ".");
+  const group = /^(?:L_)?self_+param_groups_+(\d+)_+params_+(\d+)(_+grad)?_*$/.exec(target);
+  if (group) return "group " + group[1] + ", parameter " + group[2] + (group[3] ? ".grad" : "");
+  const state = /^self___state_list_dict_keys_L__self___state___(\d+)___([a-z]\w*)$/.exec(target);
+  if (state) return "state of parameter " + state[1] + ", " + state[2];
   const path = /^[LG]_(\w+?)_$/.exec(target)?.[1];
   if (!path) return target;
   const item = /^(args|stack\d+)_(\d+)$/.exec(path);
   return item ? item[1] + "[" + item[2] + "]" : path.replace(/^_*(?=stack\d+$)/, "");
 }
 const inputName = (node: GraphNode): string => givenName(node.target) || node.name;
+
+/** The inputs and parameters into which a graph writes: what it does besides what it returns. */
+export function changedInputs(graph: Graph): GraphNode[] {
+  const names = new Set(graph.order.flatMap((node) => node.writes ?? []));
+  return graph.order.filter((node) => node.kind !== "op" && names.has(node.name));
+}
 
 /** The boxes and edges of a graph's picture.
  *
@@ -332,13 +342,10 @@ export function arrange(graph: Graph, open: Set<string>, all: boolean): Drawing 
   }
   if (graph.result) {
     const inside = heldIn([graph.result]);
-    add(
-      "output",
-      "",
-      "output",
-      inside.map((node) => inputName(node)),
-      [graph.result],
-    );
+    const changed = changedInputs(graph).map(inputName);
+    const lines = inside.map((node) => inputName(node));
+    if (changed.length) lines.push("writes to:", ...changed);
+    add("output", "", "output", lines, [graph.result]);
   }
   const edges = new Map<string, Edge>();
   const join = (name: string, to: Box, node: GraphNode, kind: "pairs" | "writes") => {

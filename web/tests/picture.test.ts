@@ -228,6 +228,42 @@ test("what reads a value that was written into is drawn below the write, joined 
   expect(write?.path).toBeTruthy();
 });
 
+test("the output of a graph that updates what it is given says what that is", () => {
+  const graph = expand({
+    nodes: [
+      ["weight", "parameter", 0, 0, 0, -1, [], 0, -1],
+      ["state", "input", 1, 0, 0, -1, [], 0, -1],
+      ["sqrt", "op", 3, 0, 0, -1, [1], 1, -1],
+      ["add_", "op", 4, 0, 0, -1, [0, 1], 2, -1],
+      ["neg_", "op", 5, 0, 0, -1, [2], 3, -1],
+      ["output", "output", 2, 0, 0, -1, [], 4, -1],
+    ],
+    targets: [
+      "self___param_groups_0__params___1",
+      "self___state_list_dict_keys_L__self___state___1___exp_avg",
+      "",
+      "torch.sqrt",
+      "torch._foreach_add_",
+      ".neg_",
+    ],
+    shapes: [""],
+    modules: [""],
+    places: [],
+    outputs: [],
+    output_lines: [],
+    writes: [
+      [3, [0, 1], [5]],
+      [4, [2], []],
+    ],
+  });
+  const { boxes } = arrange(graph, new Set(), true);
+  expect(boxes.find((one) => one.title === "output")?.lines).toEqual([
+    "writes to:",
+    "group 0, parameter 1",
+    "state of parameter 1, exp_avg",
+  ]);
+});
+
 test("an operation that is given graphs names them in its box, and they have nodes of their own", () => {
   const tables = { shapes: [""], modules: [""], places: [], outputs: [], output_lines: [] };
   const body = (target: string): GraphData => ({

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from depyf import advise, report, sharing, summary
+from depyf import advise, legend, report, sharing, summary
 from depyf.compiling import is_python
 from depyf.files import (
     MANIFEST_LIMIT,
@@ -45,6 +45,7 @@ from depyf.torch import compat
 from depyf.torch.debug import remember_graph
 from depyf.torch.fullcode import Renderer, breaks_in_words, nodes_by_entry, reasons_in_words
 from depyf.torch.journal import Journal
+from depyf.trace.graph_rows import OPERATION
 from depyf.trace.names import safe_name
 
 try:  # here and not when the first page is written, which is inside the user's block
@@ -322,6 +323,25 @@ def _row(match: Any, target: str) -> Tuple[str, ...]:
         match.group("device") or "",
         target,
     )
+
+
+#: values that a heading names
+_CHANGED = 6
+
+
+def _changed_inputs(artifact: Artifact) -> str:
+    """What the heading of a graph adds where it writes into what it is given: that is no output."""
+    nodes = artifact.structure.get("nodes") or ()
+    written = {one for _, into, _ in artifact.structure.get("writes") or () for one in into}
+    names = [
+        row[0] for number, row in enumerate(nodes) if number in written and row[1] != OPERATION
+    ]
+    if not names:
+        return ""
+    more = len(names) - _CHANGED
+    named = names[:_CHANGED] + ["%d more" % more] * (more > 0)
+    said = "It writes to what it is given, besides what it returns: %s." % ", ".join(named)
+    return "\n" + "\n".join(legend.rows(said, 98))
 
 
 def stage_file(prefix: str, artifact: Artifact) -> str:
@@ -857,7 +877,7 @@ class DumpWriter:
         ending = ".py"
         content = text
         if artifact.kind == "graph":
-            content = graph_as_python(text, heading)
+            content = graph_as_python(text, heading + _changed_inputs(artifact))
         elif artifact.kind == "kernel":
             if is_python(text):
                 # at the end, so that lines are those of the file that torch runs

@@ -176,7 +176,9 @@ def _exception_of_program(raised: Optional[Match[str]], explanation: str) -> str
     """
     if raised is not None:
         what = _CONSTANT.sub(r"\1", raised.group("what").strip())
-        return "This line raises `%s` while torch traces it, and nothing in there catches it." % what
+        return (
+            "This line raises `%s` while torch traces it, and nothing in there catches it." % what
+        )
     operation = _OPERATION_RAISED.search(explanation)
     if operation is None:
         return ""
