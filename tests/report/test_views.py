@@ -31,6 +31,18 @@ def test_overview_says_what_happened_and_what_to_do(screen, dumps):
         "kernel" in box for box in boxes
     )
     assert page.locator(".functions tbody tr").count() == 3
+    # who does not know torch's words points at a box
+    told = [one.get_attribute("title") for one in page.locator(".flow .box").all()]
+    for words in (
+        "0/0 is compile 0 of function 0",
+        "resume function: the rest of toy_example behind a graph break",
+        "operations on tensors that torch found",
+        "that Inductor made of the graph's operations",
+        "the graph ends, and Python runs this line",
+    ):
+        assert any(words in one for one in told), (words, told)
+    card = page.locator("section.card", has=page.locator("#h-time")).inner_text()
+    assert "Dynamo: traces Python bytecode into a graph" in card
 
 
 def test_pointing_at_a_source_line_lights_what_it_became(screen, dumps):

@@ -7,6 +7,7 @@ have: 160 functions that break in the same way are one picture and 160 links.
 """
 
 import os
+import re
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from depyf.model import resumed_after
@@ -244,8 +245,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             "label": "%s  %s" % (name, node.key),
             "kind": "function",
             "link": link,
-            "title": node.where
-            + (", called by the code of %s" % node.outer.key if node.outer else ""),
+            "title": _what(node),
         }
     ]
     if node.failure:
@@ -261,16 +261,14 @@ def _row(node: Node) -> List[Dict[str, Any]]:
         label = entry.get("graph_name") or "graph"
         if node.operations is not None:
             label += " · %d op%s" % (node.operations, "" if node.operations == 1 else "s")
-        row.append(
-            {"label": label, "kind": "graph", "link": link + "/graph", "title": "captured graph"}
-        )
+        row.append({"label": label, "kind": "graph", "link": link + "/graph", "title": _GRAPH})
         if node.kernels:
             row.append(
                 {
                     "label": "%d kernel%s" % (node.kernels, "" if node.kernels == 1 else "s"),
                     "kind": "kernel",
                     "link": link + "/code/kernel",
-                    "title": "generated kernels",
+                    "title": _KERNELS,
                 }
             )
     elif not node.failure and not node.breaks:
@@ -293,7 +291,30 @@ def _row(node: Node) -> List[Dict[str, Any]]:
                 "label": "✂ %s%s" % (line, _clip(graph_break["what"], 60)),
                 "kind": "break",
                 "link": link + "/why",
-                "title": graph_break["why"],
+                "title": "%s %s" % (graph_break["why"], _BREAK),
             }
         )
     return row
+
+
+#: what the boxes are, for who points at one
+_GRAPH = (
+    "captured graph: the operations on tensors that torch found in the code (ops), which are "
+    "compiled together"
+)
+_KERNELS = "generated kernels: the functions that Inductor made of the graph's operations"
+_BREAK = "At a graph break, the graph ends, and Python runs this line."
+_REST = "resume function: the rest of %s behind a graph break"
+
+
+def _what(node: Node) -> str:
+    """What a compile is, where its code stands, and what called it."""
+    said = [node.where]
+    if node.is_resume:
+        said.append(_REST % node.title)
+    if node.outer:
+        said.append("called by the code of %s" % node.outer.key)
+    number = re.match(r"(\d+)/(\d+)$", str(node.entry.get("compile_id") or ""))
+    if number:
+        said.append("%s is compile %s of function %s" % (node.key, number[2], number[1]))
+    return "; ".join(said)
