@@ -3,9 +3,10 @@
 import functools
 import sys
 import types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Container, Dict, List, Optional, Tuple
 
 from depyf.installed import _core
+from depyf.signature import has_texts_as_annotations, signature
 from depyf.terminal import shown
 from depyf.torch_wrappers import behind
 
@@ -240,8 +241,6 @@ _TORCHS_GLOBALS = (
 
 def _shows_texts_as_annotations(code: types.CodeType, source: str) -> bool:
     """Whether a function's source has annotations that a statement elsewhere makes texts."""
-    from depyf.signature import has_texts_as_annotations
-
     if not has_texts_as_annotations(code) or code.co_name == "<module>":
         return False
     import ast
@@ -269,13 +268,18 @@ def _uses_torchs_globals(code: types.CodeType) -> bool:
     )
 
 
-def _dynamos(code: types.CodeType) -> Tuple[bool, Optional[Dict[str, Any]]]:
-    """Whether `code` is taken for Dynamo's, and the globals of the frame that Dynamo compiles."""
+def _dynamos(
+    code: types.CodeType,
+) -> Tuple[bool, Optional[Dict[str, Any]], Optional[Container[str]]]:
+    """Whether `code` is taken for Dynamo's, the globals of the frame that it compiles, and which of
+    them it installed for that."""
     if not _uses_torchs_globals(code) or "torch._dynamo" not in sys.modules:
-        return False, None
+        return False, None, None
     from depyf.torch import compat
 
-    return True, compat.frame_globals()
+    installed = compat.installed_globals()
+    torchs = installed is None or any(name in installed for name in code.co_names)
+    return torchs, compat.frame_globals(), installed
 
 
 def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
@@ -298,8 +302,6 @@ def _beside_the_code(
     if layers:
         comments.append("inside " + ", ".join(layers))
     if function is not None:
-        from depyf.signature import signature
-
         texts, missing = signature(function, code)
         comments += missing
         if "__wrapped__" in function.__dict__:
@@ -530,7 +532,7 @@ class Decompiler:
         from depyf.recompile import recompile
 
         code = code_of(code_to_decompile)
-        dynamo, scope = _dynamos(code)
+        dynamo, scope, installed = _dynamos(code)
         path = None if filepath_template is None else _numbered(filepath_template)
         result = recompile(
             code,
@@ -538,6 +540,7 @@ class Decompiler:
             path=path,
             dynamo=dynamo,
             scope=scope,
+            installed=installed,
             filename="noname",
             name=None if path is None else _function_in(path),
             indentation=indentation,

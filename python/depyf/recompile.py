@@ -11,12 +11,24 @@ import re
 import sys
 import types
 from collections import namedtuple
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Container,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from depyf import _core
 from depyf.assembler import with_locals
 from depyf.compiling import Loud
 from depyf.displays import built_at_once
+from depyf.filling import filled_in_place
 from depyf.files import write_atomically
 from depyf.code_edit import (
     CannotEdit,
@@ -73,8 +85,19 @@ _ADOPTED_FLAGS = _CO_NESTED | _CO_NOFREE | _CO_ITERABLE_COROUTINE | _CO_METHOD |
 LineMap = List[Tuple[Any, ...]]
 
 PROVEN = ("identical", "exact", "equivalent")
+_NAMED_LIKE_TORCHS = re.compile(r"__(import_.|(compiled_fn|resume_at)_\d)")
 # Functions that show the locals of the frame that calls them.
 _OBSERVERS = (locals, vars, dir, eval, exec, sys._getframe)
+
+
+class Own(NamedTuple):
+    """Names of the program itself, whatever they look like."""
+
+    locals: Tuple[str, ...] = ()
+    globals: Tuple[str, ...] = ()
+
+
+_NO_NAMES = Own()
 
 
 class Recompiled(
@@ -125,6 +148,7 @@ def recompile(
     dynamo: bool = False,
     scope: Optional[Dict[str, Any]] = None,
     own_locals: Iterable[str] = (),
+    installed: Optional[Container[str]] = None,
     callee_results: Any = None,
     about: str = "",
     notes: str = "",
@@ -138,10 +162,12 @@ def recompile(
     the lines that run; a source that is not proven says so in its first line, and `code` is None.
     `path` is such a file's path as it is. Without either, `filename` is the code's file name.
     `dynamo` says that torch wrote the code, also where no name in it does, and that the globals in
-    it which have names of torch's are those that torch installed. With `scope`, the globals of the
-    frame, that is looked up. `own_locals` are names of locals that the program has itself, which
-    count also where they look like torch's. `callee_parameters` and `callee_results` map global
-    names of functions to names of their parameters, and of graphs to names of their outputs.
+    it which have names of torch's are those that torch installed. `installed` are those that it did
+    install for this compile; where that is not known, what `scope`, the globals of the frame, holds
+    is looked up. Others are the program's. `own_locals` are names of locals that the program has
+    itself, which count also where they look like torch's. `callee_parameters` and `callee_results`
+    map global names of functions to names of their parameters, and of graphs to names of their
+    outputs.
     `about` stands in the first line, as a comment, and `notes` as comments at the end.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
@@ -154,12 +180,11 @@ def recompile(
     if path is not None:
         path = filename = os.path.abspath(path)
 
-    if scope is not None:
-        dynamo = dynamo and _holds_installed(scope, original_code)
+    own_globals = tuple(_program_globals(original_code, installed, scope))
     program_locals = own_locals = _program_locals(original_code, own_locals, scope)
     if dynamo:
         # Without them, what they keep alive in torch's code would die earlier.
-        own_locals += tuple(_core.kept_temporaries(original_code))
+        own_locals += tuple(_core.kept_temporaries(original_code, own_globals))
     result: Optional[Recompiled] = None
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     for faithful in (False, True):
@@ -178,6 +203,7 @@ def recompile(
             name=function_name,
             callee_parameters=callee_parameters or {},
             own_locals=own_locals,
+            own_globals=own_globals,
             callee_results=callee_results or {},
             **wanted,
         )
@@ -190,7 +216,7 @@ def recompile(
             indentation,
             dynamo,
             names,
-            own_locals,
+            Own(own_locals, own_globals),
             readable,
             about,
             notes,
@@ -241,18 +267,32 @@ def _program_locals(
     return tuple(named) + (code.co_varnames if observed else ())
 
 
-def _holds_installed(scope: Mapping[str, Any], code: types.CodeType) -> bool:
-    """Whether every global of torch's naming in `code` is in `scope` as torch installs it."""
-    for name in code.co_names:
-        value = scope.get(name)
-        if re.match(r"__import_.", name) and name != "__import__":
-            if not isinstance(value, types.ModuleType):
-                return False
-        elif re.match(r"__(compiled_fn|resume_at)_\d", name) and not (
-            callable(value) or isinstance(value, types.CodeType)
-        ):
-            return False
-    return True
+def _program_globals(
+    code: types.CodeType,
+    installed: Optional[Container[str]],
+    scope: Optional[Mapping[str, Any]],
+) -> Iterable[str]:
+    """The program's own among the globals in `code` that are named like those that torch installs;
+    none where neither what is installed nor the globals are known."""
+    codes = [code]
+    while codes:
+        one = codes.pop()
+        codes += [const for const in one.co_consts if isinstance(const, types.CodeType)]
+        for name in one.co_names:
+            if not _NAMED_LIKE_TORCHS.match(name) or name == "__import__":
+                continue
+            if installed is not None:
+                if name not in installed:
+                    yield name
+            elif scope is not None and not _as_installed(name, scope.get(name)):
+                yield name
+
+
+def _as_installed(name: str, value: Any) -> bool:
+    """Whether `value` is of the kind that torch installs under such a name."""
+    if name.startswith("__import_"):
+        return isinstance(value, types.ModuleType)
+    return callable(value) or isinstance(value, types.CodeType)
 
 
 def _names_observer(scope: Mapping[str, Any], code: types.CodeType) -> bool:
@@ -270,7 +310,7 @@ def _attempt(
     indentation: int,
     dynamo: bool,
     names: Optional[Dict[str, str]] = None,
-    own_locals: Tuple[str, ...] = (),
+    own: Own = _NO_NAMES,
     readable: Sequence[Tuple[str, str, bool]] = (),
     about: str = "",
     notes: str = "",
@@ -309,10 +349,10 @@ def _attempt(
         candidate = _fit(candidate, reference, constants)
         if dynamo:
             candidate, uncopied = without_copies(candidate, original)
-            candidate, consumed, verdict, detail = _with_lifetimes(candidate, original, own_locals)
+            candidate, consumed, verdict, detail = _with_lifetimes(candidate, original, own)
         else:
             verdict, detail = _core.compare(
-                original, _dressed(candidate, original), dynamo=trusted, own_locals=own_locals
+                original, _dressed(candidate, original), dynamo=trusted, own_locals=own.locals
             )
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}
@@ -385,27 +425,30 @@ def _below(head: str, source: str, line_map: LineMap) -> Tuple[str, LineMap]:
 
 
 def _with_lifetimes(
-    code: types.CodeType, original: types.CodeType, own_locals: Tuple[str, ...]
+    code: types.CodeType, original: types.CodeType, own: Own
 ) -> Tuple[types.CodeType, Tuple[str, ...], str, str]:
     """`code` with values that end where those of torch's `original` do, the locals that are cleared
     for it, and the verdict about it with its detail.
 
-    Large displays are built at once, and calls starred, as torch's only where the proof fails
-    without; for calls, it says which correspond.
+    Containers are filled in place, large displays built at once, and calls starred, as torch's only
+    where the proof fails without; for calls, it says which correspond.
     """
     kept = used_locals(original)
     candidate, consumed = consume(code, kept)
-    candidate, verdict, detail, calls = _prove(candidate, original, own_locals)
-    if verdict not in PROVEN:
-        at_once = built_at_once(code, original)
-        if at_once is not code:
-            candidate, consumed = consume(at_once, kept)
-            candidate, verdict, detail, calls = _prove(candidate, original, own_locals)
+    candidate, verdict, detail, calls = _prove(candidate, original, own)
+    for change in (filled_in_place, built_at_once):
+        if verdict in PROVEN:
+            break
+        changed = change(code, original)
+        if changed is not code:
+            code = changed
+            candidate, consumed = consume(code, kept)
+            candidate, verdict, detail, calls = _prove(candidate, original, own)
     if verdict not in PROVEN:
         starred = starred_as(candidate, original, calls)
         if starred is not candidate:
-            candidate, verdict, detail, _ = _prove(starred, original, own_locals)
-    candidate, verdict, detail = _held_as_torchs(candidate, verdict, detail, original, own_locals)
+            candidate, verdict, detail, _ = _prove(starred, original, own)
+    candidate, verdict, detail = _held_as_torchs(candidate, verdict, detail, original, own)
     return candidate, consumed, verdict, detail
 
 
@@ -421,7 +464,7 @@ def _held_as_torchs(
     verdict: str,
     detail: str,
     original: types.CodeType,
-    own_locals: Tuple[str, ...],
+    own: Own,
 ) -> Tuple[types.CodeType, str, str]:
     """`code` whose values live as long as torch's stack holds them, the verdict and its detail; all
     as given if that is not found.
@@ -445,7 +488,7 @@ def _held_as_torchs(
                 left -= 1
                 if left < 0:
                     return code, verdict, detail
-                candidate, verdict_of_it, told, _ = _prove(held, original, own_locals)
+                candidate, verdict_of_it, told, _ = _prove(held, original, own)
                 if verdict_of_it in PROVEN:
                     return candidate, verdict_of_it, told
                 place = _DROPPED.match(told)
@@ -460,7 +503,7 @@ def _held_as_torchs(
 
 
 def _prove(
-    candidate: types.CodeType, original: types.CodeType, own_locals: Tuple[str, ...]
+    candidate: types.CodeType, original: types.CodeType, own: Own
 ) -> Tuple[types.CodeType, str, str, List[Tuple[int, int]]]:
     """What may stand in for torch's `original`, or `candidate`; the verdict about it, its detail,
     and the offsets of calls of both that correspond."""
@@ -473,7 +516,8 @@ def _prove(
             _dressed(candidate, original),
             dynamo=True,
             lifetimes=True,
-            own_locals=own_locals,
+            own_locals=own.locals,
+            own_globals=own.globals,
             calls=calls,
         )
         if verdict in PROVEN:

@@ -127,6 +127,8 @@ struct Module {
   StableVector<CodeObject, 16> codes;
   StringTable strings;
   CodeId root;
+  /// Globals of the program itself, whatever they are named: see installed_by_dynamo().
+  std::vector<std::string> own_globals;
 
   const Const& operator[](ConstId id) const { return consts[id.index]; }
   const CodeObject& operator[](CodeId id) const { return codes[id.index]; }

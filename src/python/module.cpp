@@ -183,7 +183,7 @@ const char decompile_doc[] =
     "          set_literals=True, callee_parameters={}, ladder=0, dynamo=False, "
     "line_map=True, signature=(), renamed=None, nan_literals=True, ordinary=False,\n"
     "          own_locals=(), callee_results={}, readable=None,\n          "
-    "program_locals=None)\n--\n\n"
+    "program_locals=None, own_globals=())\n--\n\n"
     "Decompile a code object, or the bytes of a .pyc file.\n\n"
     "Returns (source, line_map, constants, diagnostics): line_map is a list of (line, offsets, "
     "original_line,\n"
@@ -213,14 +213,16 @@ const char decompile_doc[] =
     "is filled with\n"
     "(name, torch's, whether it is a global), and shortens the docstring to its first line; "
     "program_locals are those of own_locals that keep "
-    "their names, by default all. Raises DecompilationError.";
+    "their names, by default all;\n"
+    "own_globals are globals of the program itself, whatever they are named. "
+    "Raises DecompilationError.";
 
 PyObject* decompile_function(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {
-      "code",           "indentation",       "temp_prefix",    "name",     "keep_temporaries",
-      "set_literals",   "callee_parameters", "ladder",         "dynamo",   "line_map",
-      "signature",      "renamed",           "nan_literals",   "ordinary", "own_locals",
-      "callee_results", "readable",          "program_locals", nullptr};
+      "code",           "indentation",       "temp_prefix",    "name",        "keep_temporaries",
+      "set_literals",   "callee_parameters", "ladder",         "dynamo",      "line_map",
+      "signature",      "renamed",           "nan_literals",   "ordinary",    "own_locals",
+      "callee_results", "readable",          "program_locals", "own_globals", nullptr};
   PyObject* input = nullptr;
   int indentation = 4;
   const char* temp_prefix = "__temp_";
@@ -228,14 +230,15 @@ PyObject* decompile_function(PyObject* self, PyObject* args, PyObject* kwargs) {
   int keep_temporaries = 0, set_literals = 1;
   PyObject *callee_parameters = nullptr, *signature = nullptr, *renamed = nullptr;
   PyObject *own_locals = nullptr, *callee_results = nullptr, *readable = nullptr,
-           *program_locals = nullptr;
+           *program_locals = nullptr, *own_globals = nullptr;
   int ladder = 0, dynamo = 0, wants_line_map = 1, nan_literals = 1, ordinary = 0;
   if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "O|iszppO!ippO!OppO!O!O!O!", const_cast<char**>(keywords), &input,
+          args, kwargs, "O|iszppO!ippO!OppO!O!O!O!O!", const_cast<char**>(keywords), &input,
           &indentation, &temp_prefix, &name, &keep_temporaries, &set_literals, &PyDict_Type,
           &callee_parameters, &ladder, &dynamo, &wants_line_map, &PyTuple_Type, &signature,
           &renamed, &nan_literals, &ordinary, &PyTuple_Type, &own_locals, &PyDict_Type,
-          &callee_results, &PyList_Type, &readable, &PyTuple_Type, &program_locals)) {
+          &callee_results, &PyList_Type, &readable, &PyTuple_Type, &program_locals, &PyTuple_Type,
+          &own_globals)) {
     return nullptr;
   }
   if (renamed == Py_None) renamed = nullptr;
@@ -251,6 +254,7 @@ PyObject* decompile_function(PyObject* self, PyObject* args, PyObject* kwargs) {
     ObjectTable objects;
     Module module = read(self, input, objects, set_literals != 0,
                          nan_literals ? NanConstants::Literals : NanConstants::Objects);
+    module.own_globals = texts(own_globals);
     const std::uint32_t first = avoid_name_clashes(module, objects.objects().size());
     DecompileOptions options;
     options.line_map = wants_line_map != 0;
@@ -305,7 +309,7 @@ PyObject* decompile_function(PyObject* self, PyObject* args, PyObject* kwargs) {
 
 const char compare_doc[] =
     "compare(a, b, names=True, dynamo=False, lifetimes=False,\n        decompiled=True, "
-    "own_locals=(), calls=None)\n--\n\n"
+    "own_locals=(), calls=None, own_globals=())\n--\n\n"
     "Prove that two code objects of one Python version do the same, without running them.\n\n"
     "Returns (verdict, detail): 'identical', 'exact' or 'equivalent' and what was ignored; or "
     "'unproven' or 'different' and\n"
@@ -315,7 +319,8 @@ const char compare_doc[] =
     "different locals that follow\n"
     "each other does not matter then. decompiled says that `b` was decompiled from `a`, so that "
     "temporaries which only one\n"
-    "has do not count; own_locals are locals of the program itself, whatever they are named.\n"
+    "has do not count; own_locals and own_globals are names of the program itself, whatever they "
+    "are.\n"
     "With lifetimes=True no local of `b` that `a` lacks may keep a value that nothing reads any "
     "more, and none\n"
     "of `a` that `b` lacks: a value would die later than in `a`, or earlier. Where `calls` is a "
@@ -323,18 +328,20 @@ const char compare_doc[] =
     "of calls of `a` and `b` that correspond are appended to it, in pairs.";
 
 PyObject* compare_function(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"a",          "b",          "names", "dynamo", "lifetimes",
-                                   "decompiled", "own_locals", "calls", nullptr};
-  PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr, *calls = nullptr;
+  static const char* keywords[] = {"a",          "b",          "names", "dynamo",      "lifetimes",
+                                   "decompiled", "own_locals", "calls", "own_globals", nullptr};
+  PyObject *a = nullptr, *b = nullptr, *own_locals = nullptr, *calls = nullptr,
+           *own_globals = nullptr;
   int names = 1, dynamo = 0, lifetimes = 0, decompiled = 1;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|ppppO!O!", const_cast<char**>(keywords), &a,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|ppppO!O!O!", const_cast<char**>(keywords), &a,
                                    &b, &names, &dynamo, &lifetimes, &decompiled, &PyTuple_Type,
-                                   &own_locals, &PyList_Type, &calls))
+                                   &own_locals, &PyList_Type, &calls, &PyTuple_Type, &own_globals))
     return nullptr;
   return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;  // one for both: objects are compared by identity
     Module left = read(self, a, objects, true, NanConstants::Known);
     Module right = read(self, b, objects, true, NanConstants::Known);
+    left.own_globals = right.own_globals = texts(own_globals);
     VerifyOptions options;
     options.live = is_code(self, a) && is_code(self, b);
     options.compare_names = names != 0;
@@ -359,14 +366,18 @@ PyObject* compare_function(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 const char kept_temporaries_doc[] =
-    "kept_temporaries(code)\n--\n\n"
+    "kept_temporaries(code, own_globals=())\n--\n\n"
     "Names of the locals of torch's own naming that keep a value after their last read, while code "
-    "of the program may run.";
+    "of the program may run; own_globals are globals of the program itself, whatever they are "
+    "named.";
 
-PyObject* kept_temporaries_function(PyObject* self, PyObject* code) {
+PyObject* kept_temporaries_function(PyObject* self, PyObject* args) {
+  PyObject *code = nullptr, *own_globals = nullptr;
+  if (!PyArg_ParseTuple(args, "O|O!", &code, &PyTuple_Type, &own_globals)) return nullptr;
   return guarded(self, [&]() -> PyObject* {
     ObjectTable objects;
     Module module = read(self, code, objects, true, NanConstants::Known);
+    module.own_globals = texts(own_globals);
     Ref out = Ref::checked(PyList_New(0));
     for (const std::string& name : kept_temporaries(module, module.root)) append(out, to_str(name));
     return out.release();
@@ -568,7 +579,7 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, compare_doc},
     {"is_quiet", is_quiet_function, METH_O, is_quiet_doc},
     {"opener", opener_function, METH_O, opener_doc},
-    {"kept_temporaries", kept_temporaries_function, METH_O, kept_temporaries_doc},
+    {"kept_temporaries", kept_temporaries_function, METH_VARARGS, kept_temporaries_doc},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -540,7 +540,8 @@ class Naming {
   }
 
   bool is_graph(ExprId id) const {
-    return ast_[id].kind == ExprKind::Name && text(ast_[id].a).starts_with("__compiled_fn_");
+    return ast_[id].kind == ExprKind::Name && text(ast_[id].a).starts_with("__compiled_fn_") &&
+           !is_own(ast_[id].a);
   }
 
   bool has_varargs(std::uint32_t name) const {
@@ -604,7 +605,7 @@ class Naming {
         back.push_back(local->words[i]);
     } else if (const auto found = globals_.find(name); found != globals_.end()) {
       if (back.empty()) push(back, module_[found->second]);  // a module says little of its things
-    } else if (text(name).starts_with("__import_")) {
+    } else if (text(name).starts_with("__import_") && !is_own(name)) {
       if (back.empty()) push(back, module_word(text(name)));
     } else if (back.empty() || !is_shell(name, back.back())) {
       push(back, text(name));
@@ -984,6 +985,12 @@ class Naming {
     }
   }
 
+  /// Whether a global is the program's, whatever it is named.
+  bool is_own(std::uint32_t global) const {
+    const std::vector<std::string>& own = module_.own_globals;
+    return std::find(own.begin(), own.end(), text(global)) != own.end();
+  }
+
   void name_globals() {
     if (!naming_.renames) return;
     std::unordered_set<std::string> known;
@@ -995,7 +1002,7 @@ class Naming {
     for (ExprId e : by_statement()) {
       if (!is_global(ast_[e]) || globals_.count(ast_[e].a)) continue;
       const std::string stem = global_word(text(ast_[e].a));
-      if (stem.empty() || stem == text(ast_[e].a)) continue;
+      if (stem.empty() || stem == text(ast_[e].a) || is_own(ast_[e].a)) continue;
       std::string name = stem;
       for (int n = 1; known.count(name); ++n) name = stem + "_" + std::to_string(n);
       known.insert(name);

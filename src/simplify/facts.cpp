@@ -167,7 +167,7 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
                               bool dynamo) {
   std::vector<bool> pure(lifted.values.size(), false);
   const auto installed = [&](const Value& value) {
-    return value.arg < module.strings.size() && installed_by_dynamo(module[StrId(value.arg)]);
+    return value.arg < module.strings.size() && installed_by_dynamo(module, StrId(value.arg));
   };
   for (std::uint32_t b : order.blocks)
     for (ValueId id : lifted.blocks[b].body)
@@ -201,13 +201,17 @@ std::vector<bool> pure_values(const Lifted& lifted, const Module& module, const 
 
 }  // namespace simplifying
 
-bool installed_by_dynamo(std::string_view global) {
+bool installed_by_dynamo(const Module& module, StrId name) {
+  const std::string_view global = module[name];
   const auto numbered = [&](std::string_view prefix) {
     return global.starts_with(prefix) && global.size() > prefix.size() &&
            global[prefix.size()] >= '0' && global[prefix.size()] <= '9';
   };
-  return numbered("__compiled_fn_") || numbered("__resume_at_") ||
-         (global.starts_with("__import_") && global.size() > 9 && global != "__import__");
+  const bool named =
+      numbered("__compiled_fn_") || numbered("__resume_at_") ||
+      (global.starts_with("__import_") && global.size() > 9 && global != "__import__");
+  const std::vector<std::string>& own = module.own_globals;
+  return named && std::find(own.begin(), own.end(), global) == own.end();
 }
 
 }  // namespace depyf

@@ -112,7 +112,8 @@ bool made_by_dynamo(const Module& module, CodeId id) {
   const CodeObject& code = module[id];
   for (StrId name : code.names) {
     std::string_view text = module[name];
-    if (text.starts_with("__") && installed_by_dynamo(text) && !text.starts_with("__import_"))
+    if (text.starts_with("__") && installed_by_dynamo(module, name) &&
+        !text.starts_with("__import_"))
       return true;
   }
   for (const Slot& slot : code.slots) {

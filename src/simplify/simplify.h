@@ -74,8 +74,9 @@ bool asks_for_locals(const Module& module, const Cfg& cfg);
 /// may have such a name, too.
 bool named_like_dynamos(std::string_view local);
 
-/// Names of the globals that torch installs beside the code that it writes: `__compiled_fn_0…`,
-/// `__resume_at_8_1…`, `__import_torch_dot_…`; `__import__` is none.
-bool installed_by_dynamo(std::string_view global);
+/// Is a global one that torch installs beside the code that it writes: `__compiled_fn_0…`,
+/// `__resume_at_8_1…`, `__import_torch_dot_…`? `__import__` is none, and neither are
+/// Module::own_globals.
+bool installed_by_dynamo(const Module& module, StrId global);
 
 }  // namespace depyf

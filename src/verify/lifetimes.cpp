@@ -282,8 +282,9 @@ class Holding {
     if (value.op == Op::LOAD_FAST) return whole && value.arg < kept_.size() && kept_[value.arg];
     if (value.op == Op::LOAD_ATTR) return whole && stays_anyway(value.operands[0], false);
     if (value.op != Op::LOAD_GLOBAL) return value.op == Op::IMPORT_NAME;
-    const std::string_view global = module_[StrId(value.arg)];
-    return installed_by_dynamo(global) && (whole || global.starts_with("__import_"));
+    const StrId global(value.arg);
+    return installed_by_dynamo(module_, global) &&
+           (whole || module_[global].starts_with("__import_"));
   }
 
   void look(std::size_t index) {

@@ -34,7 +34,7 @@ void Lockstep::prepare() {
     for (const Value& value : s.lifted->values)
       if (value.kind == ValueKind::Operation &&
           (value.op == Op::STORE_GLOBAL || value.op == Op::DELETE_GLOBAL) &&
-          installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
+          installed_by_dynamo(canon_.module(side), StrId(value.arg)))
         loaded_globals_stay_ = false;
   }
 }

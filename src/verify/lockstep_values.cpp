@@ -164,7 +164,7 @@ bool Lockstep::evaluate_load(Which side, ValueId id, const Value& value) {
       set(side, id, load_local(local_name(side, value)));
       return true;
     case Op::LOAD_GLOBAL:
-      if (!loaded_globals_stay_ || !installed_by_dynamo(canon_.module(side)[StrId(value.arg)]))
+      if (!loaded_globals_stay_ || !installed_by_dynamo(canon_.module(side), StrId(value.arg)))
         return false;
       set(side, id,
           tokens_.consed(TokenKind::Nullary, value.op, canon_.str(side, StrId(value.arg)), 0, {}));

@@ -8,6 +8,20 @@ import depyf
 graph_out_0 = 300
 
 
+__compiled_fn_2 = 7
+__resume_at_0_0 = 5
+__import_torch = 3
+
+
+def __compiled_fn_1(x):
+    return x + 1
+
+
+@torch._dynamo.disable
+def __resume_at_7_7(x):
+    return x + 1
+
+
 class Box:
     pass
 
@@ -40,6 +54,63 @@ def test_attributes_that_are_keywords_or_signs(tmp_path):
 
     replaced(tmp_path, f, torch.ones(3))
     assert vars(box)["0"].tolist() == [6, 6, 6] and vars(box)["def"].tolist() == [2, 2, 2]
+
+
+def test_globals_that_have_names_of_torchs(tmp_path):
+    def values(x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        return __compiled_fn_1(y) + __resume_at_0_0
+
+    def between_breaks(x):
+        y = x * 2
+        print(y + __compiled_fn_2, __import_torch)
+        return y * 3
+
+    def called_at_a_break(x):
+        y = x * 2
+        z = [y, __resume_at_7_7(y), y]
+        del y
+        return z[0] * 3 + z[1]
+
+    def stored(x):
+        global __compiled_fn_2
+        y = x * 2
+        __compiled_fn_2 = 8
+        torch._dynamo.graph_break()
+        __compiled_fn_2 += 1
+        return y * 3
+
+    for function in (values, between_breaks, called_at_a_break, stored):
+        for entry in replaced(tmp_path / function.__name__, function, torch.ones(3)):
+            # what is torch's has a shorter name, and what is the program's its own
+            assert not set(entry.names.values()) & set(globals())
+    assert __compiled_fn_2 == 9
+
+
+def test_a_global_with_a_name_of_torchs_is_read_when_the_program_reads_it():
+    """It may be another one after a call, unlike those that torch installs."""
+
+    def first(f, __resume=None):
+        one = __compiled_fn_1
+        f()
+        return one(3)
+
+    def second(f, __resume=None):
+        f()
+        return __compiled_fn_1(3)
+
+    from depyf import _core
+
+    def verdict(**names):
+        return _core.compare(
+            first.__code__.replace(co_name="f", co_qualname="f"),
+            second.__code__.replace(co_name="f", co_qualname="f"),
+            dynamo=True,
+            **names,
+        )[0]
+
+    assert verdict(own_globals=("__compiled_fn_1",)) in ("unproven", "different")
 
 
 def test_a_global_that_has_the_name_of_the_graphs_outputs(tmp_path):

@@ -701,6 +701,7 @@ class Session(Records):
                 dynamo=True,
                 scope=shared.get("scope"),
                 own_locals=code.co_varnames,
+                installed=compat.installed_globals(),
                 about=about,
                 notes=notes,
             )

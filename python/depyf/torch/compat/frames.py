@@ -3,7 +3,7 @@
 import sys
 import traceback
 import types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import probe
@@ -99,6 +99,24 @@ def frame_globals() -> Optional[Dict[str, Any]]:
     None when not found.
     """
     return _dictionary(_compiled_frame("globals"))
+
+
+def installed_globals() -> Optional[Set[str]]:
+    """Names of the globals that torch installed for the code at hand, with the modules that it
+    imports there, to be called from inside a bytecode hook.
+
+    None when not found.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("convert_frame.py"):
+            output = frame.f_locals.get("output")
+            hooks = getattr(output, "cleanups", None)
+            modules = getattr(output, "import_sources", None)
+            if isinstance(hooks, list) and isinstance(modules, dict):
+                return {getattr(hook, "name", "") for hook in hooks}.union(modules)
+        frame = frame.f_back
+    return None
 
 
 def frame_locals() -> Optional[Dict[str, Any]]:
