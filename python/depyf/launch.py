@@ -479,6 +479,9 @@ def run(options: Any) -> int:
                 recording.progress.imports = True
             try:
                 _run_as_main(code, attributes, first_path, arguments)
+            except BaseException:
+                _install_hook()  # in front of the one that the program may have set
+                raise
             finally:
                 if waiting is not None:
                     waiting.remove()
@@ -558,7 +561,9 @@ def _over_budget(run: "Run", options: Any, workers: List[Dict[str, Any]]) -> Lis
 def _install_hook(bare: Optional[BaseException] = None) -> None:
     # the interpreter prints the traceback, with the program's own hook where it set one; that of
     # `bare` has no frames
-    previous = sys.excepthook
+    previous = getattr(sys, "excepthook", None)
+    if not callable(previous):
+        return  # Python says so
 
     def hook(
         kind: "type[BaseException]", error: BaseException, trace: Optional["TracebackType"]

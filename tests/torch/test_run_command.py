@@ -466,6 +466,24 @@ def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
     assert nothing.returncode == 0 and "torch compiled nothing" in nothing.stderr
 
 
+def test_the_programs_own_hook_for_exceptions_sees_no_frames_of_depyf(tmp_path, start):
+    (tmp_path / "hook.py").write_text(
+        "import sys, traceback\n"
+        "def fail():\n"
+        "    raise ValueError(3)\n"
+        "def hook(kind, error, trace):\n"
+        "    print(kind, error, [one.name for one in traceback.extract_tb(trace)])\n"
+        "    print(trace is error.__traceback__)\n"
+        "sys.excepthook = hook\n"
+        "fail()\n"
+    )
+    plain = start("hook.py", depyf=False)
+    assert plain.stdout.splitlines()[0].endswith("3 ['<module>', 'fail']")
+    assert start("hook.py").stdout == plain.stdout
+    (tmp_path / "none.py").write_text("import sys\nsys.excepthook = None\n1 / 0\n")
+    assert "'NoneType' object is not callable" in start("none.py").stderr
+
+
 def test_a_program_without_torch_is_run(tmp_path, start):
     (tmp_path / "small.py").write_text("import sys; print('torch' in sys.modules)")
     done = start("small.py", fresh=True)
