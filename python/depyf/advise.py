@@ -789,8 +789,13 @@ def _first_patch(
         same = uses.in_same_function(file, line, decided)
         if same and _chooses_a_value(file, decided):
             return said["help"][0], ""
-        # what a round of a loop decides, the next one needs
-        return _of_loop(said) or said["help"][1], ""
+        # what a round of a loop decides, the next one needs; a function that a loop calls is one
+        # already
+        of_loop = _of_loop(said)
+        if of_loop == breaks.LOOP.help[0].text:
+            in_loop = any(kind != "try" for kind, _ in uses.uncut_around(file, line))
+            of_loop = of_loop if in_loop else ""
+        return of_loop or said["help"][1], ""
     if breaks.LEAVES.help[0].text in said["help"] and not uses.asks_for_none(file, line):
         return breaks.LEAVES.help[0].text, ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
@@ -861,9 +866,22 @@ def _chooses_a_value(file: str, line: int) -> bool:
     if parsed is None:
         return True
     nodes = [one for one in ast.walk(parsed[1]) if getattr(one, "lineno", 0) == line]
-    if any(isinstance(one, ast.If) for one in nodes):
-        return not _has_effects(file, line)
+    for one in nodes:
+        if isinstance(one, ast.If):
+            chosen = [each.value for each in one.body + one.orelse if isinstance(each, ast.Assign)]
+            return not _has_effects(file, line) and not any(map(_is_size, chosen))
     return any(isinstance(one, ast.IfExp) for one in nodes)
+
+
+def _is_size(node: ast.expr) -> bool:
+    """Whether an expression is plainly a size: what takes one takes no tensor in its place."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+        return isinstance(node, ast.Attribute) and node.attr == "shape"
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in ("size", "numel", "dim", "len", "int")
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -2436,3 +2436,50 @@ def test_only_a_call_in_compiled_code_is_to_be_left_out_of_it(
     assert bool(told) is (where is not None)
     (page,) = (tmp_path / "dump").glob("README.md")
     assert ("out of the compiled" in page.read_text()) <= (where is not None)
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+@pytest.mark.parametrize(
+    "side, begin",
+    [("x.shape[0]", "If the result of the decision is not a tensor"), ("x.mean()", "Decide with")],
+)
+def test_a_size_is_not_advised_to_be_decided_with_a_tensor(tmp_path, side, begin):
+    text = """
+@torch.compile(backend="eager")
+def f(x):
+    count = x.max().item()
+    if count < 3:
+        count = %s
+    return x * count
+
+f(torch.ones(3))
+"""
+    document = run_of_program(text % side, tmp_path / "decided.py")
+    advised = {one.row: one.advice for one in advise.changes(document)}
+    assert advised["item that decides"].startswith(begin)
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_function_that_a_loop_calls_is_not_advised_to_be_one(tmp_path):
+    text = """
+class Layer(torch.nn.Module):
+    def forward(self, x):
+        count = int(x.max())
+        if count < x.shape[0]:
+            count = x.shape[0]
+        return x * count
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Layer() for _ in range(2))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+torch.compile(Net(), backend="eager")(torch.ones(3))
+"""
+    (change,) = advise.changes(run_of_program(text, tmp_path / "layers.py"))
+    assert change.advice.startswith("If the result of the decision is not a tensor, return")
