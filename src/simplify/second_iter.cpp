@@ -4,11 +4,31 @@
 // may put another object in its place). So one source has two forms in this version, and neither
 // says more than the other: the iterator of an iterator is that iterator, for all that CPython and
 // Dynamo make.
+#include <algorithm>
 #include <vector>
 
 #include "simplify/rules.h"
 
 namespace depyf {
+
+namespace {
+
+bool is_second_iter(const Lifted& lifted, const Module& module, const Value& value) {
+  if (value.op != Op::GET_ITER || value.kind != ValueKind::Operation) return false;
+  const Value& of = lifted[value.operands[0]];
+  if (of.kind != ValueKind::Operation) return false;
+  return of.op == Op::GET_ITER ||
+         (of.op == Op::LOAD_FAST && module[module[lifted.code].slots[of.arg].name] == ".0");
+}
+
+}  // namespace
+
+bool has_second_iter(const Lifted& lifted, const Module& module) {
+  return module.version.may_iterate_twice() &&
+         std::ranges::any_of(lifted.values, [&](const Value& value) {
+           return is_second_iter(lifted, module, value);
+         });
+}
 
 bool drop_second_iter(Lifted& lifted, const Module& module) {
   if (!module.version.may_iterate_twice()) return false;
@@ -16,14 +36,8 @@ bool drop_second_iter(Lifted& lifted, const Module& module) {
   bool any = false;
   for (LiftedBlock& block : lifted.blocks)
     std::erase_if(block.body, [&](ValueId id) {
-      const Value& value = lifted[id];
-      if (value.op != Op::GET_ITER || value.kind != ValueKind::Operation) return false;
-      const Value& of = lifted[value.operands[0]];
-      if (of.kind != ValueKind::Operation) return false;
-      const bool given =
-          of.op == Op::LOAD_FAST && module[module[lifted.code].slots[of.arg].name] == ".0";
-      if (of.op != Op::GET_ITER && !given) return false;
-      replacement[id.index] = value.operands[0];
+      if (!is_second_iter(lifted, module, lifted[id])) return false;
+      replacement[id.index] = lifted[id].operands[0];
       return any = true;
     });
   if (any) simplifying::replace_uses(lifted, replacement);

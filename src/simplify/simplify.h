@@ -58,6 +58,7 @@ bool take_decided_branches(Lifted& lifted, const Module& module);
 /// CPython 3.13 have it, is left out; see second_iter.cpp. For code as lift() made it. True where
 /// there was one.
 bool drop_second_iter(Lifted& lifted, const Module& module);
+bool has_second_iter(const Lifted& lifted, const Module& module);
 
 /// Does the code object name what only Dynamo installs or passes: `__compiled_fn_…`,
 /// `__resume_at_…`, `__nested_resume_fns`, `___stack0`, `graph_out_0` …?

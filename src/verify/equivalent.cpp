@@ -34,7 +34,7 @@ class Equivalence {
     std::string what = ignored;
     Pairs functions = nested;
     const std::optional<Verdict> found = by_form(rename, nested, ignored);
-    if (!found || !with_.a.version.may_iterate_twice()) return found;
+    if (!found || !iterates_twice_) return found;
     iterates_once_ = true;
     if (by_form(rename, functions, what)) return found;
     nested = std::move(functions);
@@ -45,11 +45,15 @@ class Equivalence {
  private:
   Comparison& with_;
   const GraphPair& pair_;
-  bool iterates_once_ = false;  // the second `iter` of a comprehension is left out
+  bool iterates_twice_ = false;  // there is a second `iter` of a comprehension
+  bool iterates_once_ = false;   // it is left out
 
   Lifted lifted(Module& module, CodeId code, const Cfg& cfg, bool held = false) {
     Lifted out = lift(module, code, cfg, held);
-    if (iterates_once_) drop_second_iter(out, module);
+    if (iterates_once_)
+      drop_second_iter(out, module);
+    else
+      iterates_twice_ = iterates_twice_ || has_second_iter(out, module);
     return out;
   }
 
