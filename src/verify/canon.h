@@ -101,6 +101,8 @@ class Canon {
 
   /// Number of the variable: by name, and for cells also by whether the code owns the cell.
   std::uint32_t slot(Which side, CodeId code, std::uint32_t index, bool deref);
+  /// Of the number that slot() gives a cell: that of the free variable with the same name.
+  static constexpr std::uint32_t free_of_cell(std::uint32_t cell) { return cell / 4 * 4 + 2; }
   /// Number of what the slot itself holds: the value of a local, or a cell.
   std::uint32_t content(Which side, CodeId code, std::uint32_t index);
 

@@ -205,6 +205,8 @@ void Lockstep::effect() {
     local(name) = get(kA, x.operands[0]);
   else if (op == Op::DELETE_FAST || op == Op::LOAD_FAST_AND_CLEAR)
     local(name) = tokens_.leaf();
+  if (op == Op::LOAD_FAST_AND_CLEAR && puts_free_cell(x))
+    local(Canon::free_of_cell(name)) = tokens_.leaf();
   if (name != kNone && op != Op::LOAD_FAST) ++changes_;
   set(kA, va, result);
   set(kB, vb, result);
@@ -277,8 +279,9 @@ bool Lockstep::is_own_cell(Which side, const Value& value) {
   const auto replaces = [&](Which one) {
     spend(sides_[one].lifted->values.size());
     return std::ranges::any_of(sides_[one].lifted->values, [&](const Value& other) {
-      return other.kind == ValueKind::Operation && other.op == Op::LOAD_FAST_AND_CLEAR &&
-             local_name(one, other) == name;
+      if (other.kind != ValueKind::Operation || other.op != Op::LOAD_FAST_AND_CLEAR) return false;
+      const std::uint32_t aside = local_name(one, other);
+      return aside == name || (puts_free_cell(other) && Canon::free_of_cell(aside) == name);
     });
   };
   return has(kA) && has(kB) && !replaces(kA) && !replaces(kB);

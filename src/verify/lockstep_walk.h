@@ -14,6 +14,7 @@
 
 #include "verify/lifetimes.h"
 #include "verify/lockstep.h"
+#include "verify/raw_code.h"
 #include "verify/side.h"
 #include "verify/tokens.h"
 
@@ -268,6 +269,11 @@ class Lockstep {
   TokenId load_local(std::uint32_t name);
   std::uint32_t local_name(Which side, const Value& value) {
     return canon_.content(side, sides_[side].lifted->code, value.arg);
+  }
+
+  /// Of a LOAD_FAST_AND_CLEAR: does the cell of the free variable change, too?
+  static bool puts_free_cell(const Value& value) {
+    return value.aux == static_cast<std::uint32_t>(OwnCell::Free);
   }
 
   // --- pure operations: lockstep_values.cpp

@@ -241,6 +241,21 @@ bool has_twins(const CodeObject& code, const RawCode& all) {
   return std::adjacent_find(places.begin(), places.end(), twins) != places.end();
 }
 
+/// Behind an inlined comprehension's LOAD_FAST_AND_CLEAR, at `i`: does a MAKE_CELL put a new cell
+/// in the slot, or, in what a type parameter evaluates, in that of the free variable of this name?
+/// There CPython has a variable that is both.
+OwnCell own_cell(const CodeObject& code, const std::vector<RawInstr>& raw, std::size_t i) {
+  if (i + 1 >= raw.size() || raw[i].info.name != "LOAD_FAST_AND_CLEAR" ||
+      raw[i + 1].info.name != "MAKE_CELL" || raw[i].operand >= code.slots.size() ||
+      raw[i + 1].operand >= code.slots.size())
+    return OwnCell::None;
+  if (raw[i].operand == raw[i + 1].operand) return OwnCell::Slot;
+  const Slot &aside = code.slots[raw[i].operand], &fresh = code.slots[raw[i + 1].operand];
+  const bool both = aside.name == fresh.name && (aside.kind & kCell) != 0 &&
+                    (aside.kind & kFree) == 0 && fresh.kind == kFree;
+  return both ? OwnCell::Free : OwnCell::None;
+}
+
 }  // namespace
 
 bool same_instructions(const CodeObject& a, const CodeObject& b) {
@@ -291,9 +306,7 @@ std::string broken_promise(const CodeObject& code) {
     const std::string_view name = raw[i].info.name;
     prologue |= name == "RESUME";
     // An inlined comprehension makes a cell of its own in the place of the one that it puts aside.
-    const bool own = prologue && i > 0 && raw[i - 1].info.name == "LOAD_FAST_AND_CLEAR" &&
-                     raw[i - 1].operand == raw[i].operand;
-    if (name == "MAKE_CELL" && own && raw[i].operand < made.size()) continue;
+    if (prologue && i > 0 && own_cell(code, raw, i - 1) != OwnCell::None) continue;
     if (name == "MAKE_CELL") {
       if (raw[i].operand >= made.size() || made[raw[i].operand]++)
         return "MAKE_CELL of " + std::to_string(raw[i].operand) + " is not the making of one cell";
@@ -327,15 +340,14 @@ std::string broken_promise(const CodeObject& code) {
 }
 
 void mark_own_cells(const CodeObject& code, InstrList& list) {
-  std::vector<bool> made;
+  std::vector<OwnCell> made;
   const std::vector<RawInstr> raw = RawCode(code).instrs;
   for (std::size_t i = 0; i < raw.size(); ++i)
-    if (raw[i].info.name == "LOAD_FAST_AND_CLEAR")
-      made.push_back(i + 1 < raw.size() && raw[i + 1].info.name == "MAKE_CELL" &&
-                     raw[i + 1].operand == raw[i].operand);
+    if (raw[i].info.name == "LOAD_FAST_AND_CLEAR") made.push_back(own_cell(code, raw, i));
   std::size_t next = 0;
   for (Instr& instr : list.instrs)
-    if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size()) instr.aux = made[next++];
+    if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size())
+      instr.aux = static_cast<std::uint32_t>(made[next++]);
 }
 
 }  // namespace depyf::verify_detail

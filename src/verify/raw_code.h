@@ -22,8 +22,11 @@ bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems)
 /// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code);
 
-/// Marks each LOAD_FAST_AND_CLEAR after which a cell is made in its slot: decode() leaves that
-/// out.
+/// Where a cell is made behind a LOAD_FAST_AND_CLEAR, for an inlined comprehension: in the slot
+/// itself, or in that of the free variable which has its name.
+enum class OwnCell : std::uint8_t { None, Slot, Free };
+
+/// Gives each LOAD_FAST_AND_CLEAR its OwnCell as `aux`: decode() leaves that out.
 void mark_own_cells(const CodeObject& code, InstrList& list);
 
 }  // namespace depyf::verify_detail
