@@ -241,7 +241,7 @@ bool Printer::write_other_simple(ExprId id, Prec min) {
     add_site(value);
     write_name(StrId(value.a));
     out_ += '.';
-    write_name(StrId(e.a));
+    out_ += attribute_name(StrId(e.a));
     return true;
   }
   if (e.kind != ExprKind::Constant) return false;
@@ -279,7 +279,7 @@ void Printer::visit_attribute(const Expr& e, std::uint8_t flag) {
   if (digits) add_close(')');
   if (flag & kPath) add_part();
   add_text(".");
-  add_name(StrId(e.a));
+  add_text(attribute_name(StrId(e.a)));
 }
 
 void Printer::visit_keyword(const Expr& e) {

@@ -289,6 +289,12 @@ class Printer {
     out_ += spelt_;
   }
   void write_name(StrId id) { out_ += names_.spell(id); }
+  /// Where names are reached by builtins, no attribute `__debug__` that is bound comes here.
+  std::string_view attribute_name(StrId id) {
+    const bool plain = !options_.renames_keywords && id.index < module_.strings.size() &&
+                       is_debug_name(module_[id]);
+    return plain ? module_[id] : names_.spell(id);
+  }
   /// Prints one expression at the cursor; `optional`: parentheses are added where the line is too
   /// wide.
   void write_expr(ExprId id, std::uint8_t allow = 0, bool optional = true);

@@ -234,13 +234,12 @@ bool is_normalized(const CodePoints& points) {
 
 bool is_identifier(std::string_view name) { return is_identifier(name, byte_classes(name)); }
 
-/// A name that the compiler refuses wherever it is bound, and reads as a constant.
-static constexpr std::string_view kDebug = "__debug__";
+bool is_debug_name(std::string_view name) { return name == "__debug__"; }
 
 bool is_writable_name(std::string_view name, PyVersion version) {
   const std::uint8_t classes = byte_classes(name);
   if (!is_identifier(name, classes)) return false;
-  if (classes == kAscii) return !is_keyword(name, version) && name != kDebug;
+  if (classes == kAscii) return !is_keyword(name, version) && !is_debug_name(name);
   const std::optional<CodePoints> points = code_points(name);
   if (!points) return false;
   bool marks = false;

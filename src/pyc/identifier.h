@@ -17,7 +17,11 @@ bool is_identifier(std::string_view name);
 /// no reserved word nor `__debug__`, and the compiler's normalisation (NFKC) leaves it as it is.
 bool is_writable_name(std::string_view name, PyVersion version);
 
-/// The same for `a.b.c`, part by part.
+/// Is it `__debug__`, which the compiler refuses wherever it is bound? As a variable it is a
+/// constant, and as an attribute it may only be read.
+bool is_debug_name(std::string_view name);
+
+/// The same as is_writable_name() for `a.b.c`, part by part.
 bool is_writable_dotted_name(std::string_view name, PyVersion version);
 
 }  // namespace depyf

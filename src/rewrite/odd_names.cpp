@@ -170,7 +170,7 @@ class Reaching {
     const auto target = targets_.find(id.index);
     const bool stored = target != targets_.end();
     if (e.kind == ExprKind::Attribute) {
-      if (!odd(e.a)) return;
+      if (!odd(e.a) || (!stored && is_debug_name(r_.text(StrId(e.a))))) return;
       if (!stored)
         become(id, call("getattr", {e.kids[0], text(e.a)}, e.origin));
       else

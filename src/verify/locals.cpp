@@ -206,4 +206,46 @@ bool makes_values(const Lifted& lifted) {
   return false;
 }
 
+void order_first_stores(Lifted& lifted, const Module& module) {
+  const CodeObject& code = module[lifted.code];
+  const std::size_t slots = code.slots.size(), words = (slots + 63) / 64;
+  if (words * lifted.blocks.size() > (std::size_t{1} << 20)) return;
+  const auto stores = [&](ValueId id) {
+    const Value& value = lifted[id];
+    return value.kind == ValueKind::Operation && value.op == Op::STORE_FAST && value.arg < slots &&
+           code.slots[value.arg].kind == kLocal;
+  };
+  const auto two = [&](ValueId one, ValueId next) { return stores(one) && stores(next); };
+  if (std::ranges::none_of(lifted.blocks, [&](const LiftedBlock& block) {
+        return std::ranges::adjacent_find(block.body, two) != block.body.end();
+      }))
+    return;
+  std::vector<bool> replaces(lifted.values.size());  // the store may end a value
+  Bits entry(words, 0);
+  for (std::size_t i = 0; i < slots; ++i)
+    if (i < code.parameter_count() || code.slots[i].kind != kLocal)
+      entry[i / 64] |= std::uint64_t{1} << (i % 64);
+  const auto operation = [&](const Value& value, Bits& now) {
+    if (value.arg >= slots) return;
+    std::uint64_t& word = now[value.arg / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (value.arg % 64);
+    if (value.op == Op::STORE_FAST) {
+      if (word & bit) replaces[static_cast<std::size_t>(&value - lifted.values.data())] = true;
+      word |= bit;
+    } else if (value.op == Op::DELETE_FAST || value.op == Op::LOAD_FAST_AND_CLEAR) {
+      word &= ~bit;
+    }
+  };
+  follow_slots(lifted, std::move(entry), operation, [](const LiftedBlock&, const Bits&) {});
+  const auto first = [&](ValueId id) { return stores(id) && !replaces[id.index]; };
+  for (LiftedBlock& block : lifted.blocks)
+    for (auto at = block.body.begin(); at != block.body.end();) {
+      const auto begin = std::find_if(at, block.body.end(), first);
+      at = std::find_if_not(begin, block.body.end(), first);
+      std::sort(begin, at, [&](ValueId x, ValueId y) {
+        return module[code.slots[lifted[x].arg].name] < module[code.slots[lifted[y].arg].name];
+      });
+    }
+}
+
 }  // namespace depyf::verify_detail

@@ -248,6 +248,17 @@ bool Lockstep::evaluate_operator(Which side, ValueId id, const Value& value) {
   return false;
 }
 
+/// An empty text adds nothing to the new one that two or more others are joined to. Releases of
+/// 3.12 end a nested format with one, or not. Of a single text BUILD_STRING makes the same object,
+/// and with an empty one a copy, which is no longer of a subclass: a program can tell the two.
+void Lockstep::drop_empty_texts(std::vector<TokenId>& items) {
+  const auto is_empty = [&](TokenId item) {
+    const Literal* text = literal(item);
+    return text && text->kind == ConstKind::Str && text->empty;
+  };
+  if (std::ranges::count_if(items, std::not_fn(is_empty)) >= 2) std::erase_if(items, is_empty);
+}
+
 bool Lockstep::evaluate_display(Which side, ValueId id, const Value& value) {
   static constexpr OpSet pure{Op::BUILD_STRING, Op::BUILD_TUPLE,         Op::BUILD_SLICE,
                               Op::BUILD_LIST,   Op::BUILD_SET,           Op::BUILD_MAP,
@@ -261,7 +272,10 @@ bool Lockstep::evaluate_display(Which side, ValueId id, const Value& value) {
       for (std::size_t i = 0; i < items.size(); ++i)
         if (!is_text(side, value.operands[i], items[i]))
           return false;  // of anything else it raises
-      set(side, id, tokens_.consed(TokenKind::Pure, value.op, value.arg, 0, items));
+      drop_empty_texts(items);
+      set(side, id,
+          tokens_.consed(TokenKind::Pure, value.op, static_cast<std::uint32_t>(items.size()), 0,
+                         items));
       return true;
     case Op::BUILD_TUPLE:
     case Op::BUILD_SLICE:

@@ -324,6 +324,7 @@ class Lockstep {
 
   bool evaluate_operator(Which side, ValueId id, const Value& value);
   bool evaluate_display(Which side, ValueId id, const Value& value);
+  void drop_empty_texts(std::vector<TokenId>& items);
 
   // --- correspondence of values: lockstep_values.cpp
 

@@ -527,3 +527,10 @@ def test_computed_keys_beside_another_mapping_stay_in_a_display_of_their_own():
     found = depyf.decompile(calls)
     assert found.proven, found
     assert "f(**{k: 1}, **m)" in found
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_reading_the_attribute_debug_needs_no_builtin(version, tmp_path):
+    source = "import builtins\n\n\ndef f(o):\n    return o.__debug__, o.a.__debug__(1), builtins.__debug__\n"
+    [(proven, text, said)] = decompiled(version, tmp_path, source)
+    assert proven and text == source, (text, said)

@@ -1040,3 +1040,50 @@ def test_code_that_no_compiler_makes_is_not_taken_for_its_original(version):
     )
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "oracle")
     pythons.run(version, program, folder)
+
+
+# ---------------------------------------------------------------- patch releases
+def test_the_order_of_first_stores_does_not_count():
+    """In which order a pattern's names are stored depends on the lines that it stands on."""
+    one, other = "def f(x):\n%s a = b = x\n return a, b", "def f(x):\n%s b = a = x\n return a, b"
+    assert accepted(function(one % ""), function(other % ""))
+    # what the locals held before ends, and may look at the other one
+    before = " a = x.n\n b = x.m\n x.g()\n"
+    assert not accepted(function(one % before), function(other % before))
+    loop = "def f(x):\n while x():\n  %s\n  x(a, b)"
+    assert not accepted(function(loop % "a = b = x()"), function(loop % "b = a = x()"))
+    assert not accepted(
+        function("def f(x, a=1):\n a = b = x\n return a, b"),
+        function("def f(x, a=1):\n b = a = x\n return a, b"),
+    )
+
+
+WITHOUT_THE_EMPTY_TEXT = """
+import dis
+from depyf import _core
+from depyf.code_edit import replace
+for source in ('f"{a:>{b}}"', 'f"{a:{b}{c}}"', 'f"{a:{b}}"'):
+    code = compile(source, "m", "eval")
+    bytes_ = bytearray(code.co_code)
+    found = list(dis.get_instructions(code))
+    for load, build in zip(found, found[1:]):
+        if load.argval == "" and build.opname == "BUILD_STRING":
+            bytes_[load.offset] = dis.opmap["NOP"]
+            bytes_[build.offset + 1] -= 1
+            if build.arg == 2:
+                bytes_[build.offset] = dis.opmap["NOP"]
+            break
+    else:
+        raise AssertionError(source)
+    print(_core.compare(code, replace(code, co_code=bytes(bytes_)))[0])
+"""
+
+
+def test_an_empty_text_at_the_end_of_a_format():
+    """3.12.1 writes it, 3.12.7 does not; added to one text alone it makes a copy of another class."""
+    pythons.path_of("3.12")
+    assert pythons.run("3.12", WITHOUT_THE_EMPTY_TEXT).split() == [
+        "equivalent",
+        "equivalent",
+        "unproven",
+    ]
