@@ -48,7 +48,6 @@ class Equivalence {
   const GraphPair& pair_;
   bool iterates_twice_ = false;  // there is a second `iter` of a comprehension
   bool iterates_once_ = false;   // it is left out
-  bool order_stores_ = false;    // see order_first_stores()
 
   Lifted lifted(Module& module, CodeId code, const Cfg& cfg, bool held = false) {
     Lifted out = lift(module, code, cfg, held);
@@ -56,12 +55,11 @@ class Equivalence {
       drop_second_iter(out, module);
     else
       iterates_twice_ = iterates_twice_ || has_second_iter(out, module);
-    if (order_stores_) order_first_stores(out, module);
+    order_first_stores(out, module);
     return out;
   }
 
   std::optional<Verdict> by_form(bool rename, Pairs& nested, std::string& ignored) {
-    order_stores_ = !rename;  // the order is that of the names
     try {
       Lifted lifted_a = lifted(with_.a, pair_.x, pair_.cfg_a),
              lifted_b = lifted(with_.b, pair_.y, pair_.cfg_b);

@@ -242,9 +242,7 @@ void order_first_stores(Lifted& lifted, const Module& module) {
     for (auto at = block.body.begin(); at != block.body.end();) {
       const auto begin = std::find_if(at, block.body.end(), first);
       at = std::find_if_not(begin, block.body.end(), first);
-      std::sort(begin, at, [&](ValueId x, ValueId y) {
-        return module[code.slots[lifted[x].arg].name] < module[code.slots[lifted[y].arg].name];
-      });
+      std::sort(begin, at, [&](ValueId x, ValueId y) { return lifted[x].arg < lifted[y].arg; });
     }
 }
 

@@ -40,10 +40,10 @@ std::vector<bool> may_be_read_unset(const Lifted& lifted, const Module& module);
 /// May an operation give a value that nothing else holds, so that somebody sees it freed?
 bool makes_values(const Lifted& lifted);
 
-/// Puts stores to different locals, directly one after the other, in the order of the locals'
-/// names, where none of these locals has a value. Nothing ends there, nothing raises, and no code
-/// runs in between. In which order CPython 3.11 and later store what a pattern captures depends on
-/// the lines on which the pattern stands.
+/// Puts stores to different locals, directly one after the other, in the order of the slots, where
+/// none of these locals has a value. Nothing ends there, nothing raises, and no code runs in
+/// between. In which order CPython 3.11 stores what a pattern captures depends on the lines on
+/// which the pattern stands; the slots stay the same.
 void order_first_stores(Lifted& lifted, const Module& module);
 
 }  // namespace depyf::verify_detail

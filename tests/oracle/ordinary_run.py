@@ -8,6 +8,7 @@ which none may need the dispatch loop. `ends` is the same of modules and class b
 
     python3.X ordinary_run.py DEPYF function|class|module|small|ends [COUNT [SEED]]     DEPYF is the native command
 
+DEPYF_OTHER_RELEASE may name a CPython of the same version, which then compiles the output: what two patch releases make of a source is proven the same.
 Prints the seed, the verdicts and how many needed the dispatch loop; fails where an output does not compile, or is different and yet has plain structure.
 """
 
@@ -254,6 +255,18 @@ def write(kind, seed):
         return text
 
 
+def compile_output(path):
+    """With the interpreter that DEPYF_OTHER_RELEASE names, or with this one."""
+    other = os.environ.get("DEPYF_OTHER_RELEASE")
+    if not other:
+        py_compile.compile(path, path + "c", doraise=True)
+        return
+    program = (
+        "import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[1] + 'c', doraise=True)"
+    )
+    subprocess.run([other, "-I", "-c", program, path], check=True)
+
+
 def main():
     command, kind = sys.argv[1:3]
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 100
@@ -277,13 +290,13 @@ def main():
         for path in sorted(glob.glob(os.path.join(folder, "*.py"))):
             name, made = os.path.basename(path)[:-3], os.path.join(out, os.path.basename(path))
             try:
-                py_compile.compile(made, made + "c", doraise=True)
+                compile_output(made)
                 compared = subprocess.run(
                     [command, "compare", path + "c", made + "c"],
                     stdout=subprocess.PIPE,
                     universal_newlines=True,
                 ).stdout.strip()
-            except (OSError, py_compile.PyCompileError) as error:
+            except (OSError, subprocess.SubprocessError, py_compile.PyCompileError) as error:
                 compared = "does not compile: %s" % error
             verdict = (
                 "on the ladder"

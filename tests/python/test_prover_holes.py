@@ -1045,17 +1045,17 @@ def test_code_that_no_compiler_makes_is_not_taken_for_its_original(version):
 # ---------------------------------------------------------------- patch releases
 def test_the_order_of_first_stores_does_not_count():
     """In which order a pattern's names are stored depends on the lines that it stands on."""
-    one, other = "def f(x):\n%s a = b = x\n return a, b", "def f(x):\n%s b = a = x\n return a, b"
-    assert accepted(function(one % ""), function(other % ""))
+
+    def both(text):
+        return [function(text.replace("STORE", store)) for store in ("a = b = x", "b = a = x")]
+
+    slots = "def f(x):\n if 0: a = b = 1\n"
+    assert accepted(*both(slots + " STORE\n return a, b"))
+    assert not accepted(*both("def f(x):\n STORE\n return a, b"))  # other slots
     # what the locals held before ends, and may look at the other one
-    before = " a = x.n\n b = x.m\n x.g()\n"
-    assert not accepted(function(one % before), function(other % before))
-    loop = "def f(x):\n while x():\n  %s\n  x(a, b)"
-    assert not accepted(function(loop % "a = b = x()"), function(loop % "b = a = x()"))
-    assert not accepted(
-        function("def f(x, a=1):\n a = b = x\n return a, b"),
-        function("def f(x, a=1):\n b = a = x\n return a, b"),
-    )
+    assert not accepted(*both(slots + " a = x.n\n b = x.m\n x.g()\n STORE\n return a, b"))
+    assert not accepted(*both(slots + " while x():\n  STORE\n  x(a, b)"))
+    assert not accepted(*both("def f(x, a=1):\n STORE\n return a, b"))
 
 
 WITHOUT_THE_EMPTY_TEXT = """
