@@ -56,7 +56,7 @@ def _script(path: str) -> Program:
         raise LaunchError(
             "can't open file %r: [Errno %s] %s" % (_absolute(path), error.errno, error.strerror)
         )
-    full = os.path.abspath(path) if sys.version_info >= (3, 9) else path
+    full = _absolute(path) if sys.version_info >= (3, 9) else path
     attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
     attributes["__cached__"] = None
     if path.endswith(".pyc"):
@@ -69,9 +69,11 @@ def _script(path: str) -> Program:
 
 
 def _absolute(path: str) -> str:
-    """The path from the root; as it is where the working folder was deleted."""
+    """The path from the root, as CPython makes it (`_Py_abspath`); as it is where the working
+    folder was deleted.
+    """
     try:
-        return os.path.abspath(path)
+        return os.path.abspath(path) if os.name == "nt" else os.path.join(os.getcwd(), path)
     except OSError:
         return path
 

@@ -11,6 +11,17 @@ bool is_nan(const Const& value) {
          (value.re != value.re || (value.kind == ConstKind::Complex && value.im != value.im));
 }
 
+bool stores_own_line(const Module& module, CodeId code, Op op, std::uint32_t arg, ConstId value) {
+  std::string_view name;
+  if (op == Op::STORE_NAME || op == Op::STORE_GLOBAL)
+    name = module[StrId(arg)];
+  else if (op == Op::STORE_DEREF && arg < module[code].slots.size())
+    name = module[module[code].slots[arg].name];
+  if (name != "__firstlineno__" || value.index >= module.consts.size()) return false;
+  const Const& line = module[value];
+  return line.kind == ConstKind::Int && !line.big && line.integer == module[code].firstlineno;
+}
+
 namespace {
 
 template <class T>

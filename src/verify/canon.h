@@ -22,6 +22,10 @@ constexpr std::uint32_t kNone = UINT32_MAX;
 
 bool is_nan(const Const& value);
 
+/// Does a store with `op` and `arg` in `code` of `value` tell a class its own first line, as
+/// compiled class bodies do from 3.13 on (compiler_class in CPython's codegen.c)?
+bool stores_own_line(const Module& module, CodeId code, Op op, std::uint32_t arg, ConstId value);
+
 /// What the number of a constant stands for.
 struct Literal {
   ConstKind kind = ConstKind::None;

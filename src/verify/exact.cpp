@@ -15,10 +15,9 @@ std::string_view last_part(std::string_view qualname) {
 }
 
 /// Does a class store its own line with the two?
-bool is_line(const Module& module, const Instr& load, const Instr* store) {
-  return load.op == Op::LOAD_CONST && store && store->op == Op::STORE_NAME &&
-         load.arg < module.consts.size() && module[ConstId(load.arg)].kind == ConstKind::Int &&
-         module[StrId(store->arg)] == "__firstlineno__";
+bool is_line(const Module& module, CodeId code, const Instr& load, const Instr* store) {
+  return load.op == Op::LOAD_CONST && store &&
+         stores_own_line(module, code, store->op, store->arg, ConstId(load.arg));
 }
 
 /// Operand of `instr` when `after` comes next. An instruction's operand may follow from where it
@@ -29,7 +28,7 @@ std::uint32_t operand(Canon& canon, Which side, CodeId code, const Instr& instr,
     const Module& module = canon.module(side);
     const ConstId id(instr.arg);
     if (id.index < module.consts.size()) {
-      if (is_line(module, instr, after)) return canon.str("(line)") | 0x80000000u;
+      if (is_line(module, code, instr, after)) return canon.str("(line)") | 0x80000000u;
       if (after->op == Op::MAKE_FUNCTION && after->aux == 1 && module[id].kind == ConstKind::Str &&
           !compare_names)
         return canon.str(last_part(module[id].text)) | 0x80000000u;
@@ -191,7 +190,7 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                       nested))
       return part(describe(canon, kA, code_a, p) + ", but the other has " +
                   describe(canon, kB, code_b, q));
-    if (is_line(canon.module(kA), p, instr_at(cfg_a, next_a)))
+    if (is_line(canon.module(kA), code_a, p, instr_at(cfg_a, next_a)))
       canon.lines_differ |= canonical_arg(canon, kA, code_a, p.op, p.arg) !=
                             canonical_arg(canon, kB, code_b, q.op, q.arg);
 

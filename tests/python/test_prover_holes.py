@@ -1030,6 +1030,35 @@ def test_the_line_of_a_class_is_said_to_be_ignored(version):
 
 
 @pytest.mark.parametrize("version", pythons.VERSIONS)
+@pytest.mark.parametrize("head", ["", "class C:\n "])
+def test_a_line_that_is_not_the_own_one_of_a_class_counts(version, head):
+    """A program may set `__firstlineno__` itself, in a class, too."""
+    said = pythons.run(
+        version,
+        HANDLERS + "one, other = (compile(%r %% n, 'a.py', 'exec') for n in (70, 71))\n"
+        "print(*_core.compare(one, other, True))\n" % (head + "__firstlineno__ = %d"),
+    )
+    assert said.split()[0] == "different", said
+
+
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
+def test_the_line_of_a_class_is_its_own_however_its_body_names_it(version):
+    for word in ("nonlocal", "global"):
+        source = "def f():\n %s%%s class C:\n  %s __firstlineno__\n" % (
+            "__firstlineno__ = 0\n" if word == "nonlocal" else "pass\n",
+            word,
+        )
+        said = pythons.run(
+            version,
+            HANDLERS
+            + "one, other = (compile(%r %% lines, 'a.py', 'exec') for lines in ('', '\\n'))\n"
+            "print(*_core.compare(one, other, True))\n" % source,
+        )
+        assert said.split()[0] in ("identical", "exact", "equivalent"), said
+        assert "__firstlineno__" in said, said
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
 def test_code_that_no_compiler_makes_is_not_taken_for_its_original(version):
     """A short form of scripts/attack --hostile."""
     program = (

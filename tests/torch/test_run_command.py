@@ -148,7 +148,8 @@ def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
     document = json.loads((tmp_path / "out" / "depyf.json").read_text())
     assert [function["name"] for function in document["functions"]][0] == "function"
     lines = done.stderr[: -len(plain.stderr)].splitlines()
-    assert len(lines) <= 10, lines
+    steps = [line for line in lines if re.search(r"\b\d+ s\b", line)]  # of a slow machine
+    assert len(lines) - len(steps) <= 10, lines
     text = "\n".join(lines)
     assert "6 compiles of 1 function" in text and "3 graph breaks at 1 line, 4 recompiles" in text
     assert "program.py:16" in text and "dynamic=True" in text and "out" in lines[-1]

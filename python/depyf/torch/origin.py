@@ -109,7 +109,7 @@ def _global_with(code: types.CodeType, held: Dict[str, Any], scope: Dict[str, An
     """As `_with_code`, of the global whose frame it is: a decorated function has another name than
     the wrapper. (None, None) where several may be.
     """
-    found: _Layers = None, None
+    found: _Layers = (None, None)
     for value in list(scope.values()):
         function, layer = _with_code(value, code, held)
         if layer is None or layer is found[1]:
