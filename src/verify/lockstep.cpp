@@ -240,9 +240,8 @@ bool Lockstep::blank_operand(const Value& x, const Value& y, std::size_t i) {
   const Module &ma = canon_.module(kA), &mb = canon_.module(kB);
   const Const &c = ma[ConstId(p.arg)], &d = mb[ConstId(q.arg)];
   if (x.op == Op::STORE_NAME || x.op == Op::STORE_GLOBAL || x.op == Op::STORE_DEREF) {
-    const bool lines =
-        stores_own_line(ma, sides_[kA].lifted->code, x.op, x.arg, ConstId(p.arg)) &&
-        stores_own_line(mb, sides_[kB].lifted->code, y.op, y.arg, ConstId(q.arg));
+    const bool lines = stores_own_line(ma, sides_[kA].lifted->code, x.op, x.arg, ConstId(p.arg)) &&
+                       stores_own_line(mb, sides_[kB].lifted->code, y.op, y.arg, ConstId(q.arg));
     canon_.lines_differ |=
         lines && canonical_arg(canon_, kA, sides_[kA].lifted->code, p.op, p.arg) !=
                      canonical_arg(canon_, kB, sides_[kB].lifted->code, q.op, q.arg);
