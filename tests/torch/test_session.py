@@ -678,7 +678,7 @@ def test_an_open_block_can_be_read_and_says_what_the_run_says(tmp_path):
         torch.compile(lambda x: x.cos() + 2, backend="eager")(torch.ones(3))
         grown = journal.read_bytes()[size:]  # the one compile alone, however many there were
         assert [json.loads(line).get("entry") for line in grown.splitlines()][-1] is not None
-        assert 0 < len(grown) < 20000 and grown.count(b"\n") <= 4
+        assert 0 < len(grown) < 25000 and grown.count(b"\n") <= 4
     assert not journal.exists() and dumped.load(str(folder))["open"] is False
 
 

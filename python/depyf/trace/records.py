@@ -36,6 +36,8 @@ _NOT_MADE = (
     "ir_post_fusion",
 )
 #: the lines of the program in torch's text of an error while it traces them
+#: the stack of the operation at which a graph that was walked failed
+_OF_OPERATION = re.compile(r"^Original traceback:\n((?: +.*\n)+)", re.MULTILINE)
 _USER_CODE = re.compile(r"^from user code:\n((?: +\S.*(?:\n|$))+)", re.MULTILINE)
 #: what is kept of a record about one of torch's caches
 _CACHE_KEYS = (
@@ -336,6 +338,9 @@ class Records:
         if failure:
             entry.failure = "%s: %s" % (failure, record.details.get("fail_reason") or "")
             entry.failure_operation, stack = self.failing_operation()
+            if not stack:  # torch drops what its graph's nodes know once a compile has failed
+                told = _OF_OPERATION.search(entry.failure)
+                stack = told.group(1).splitlines() if told else []
             entry.failure_stack = stack or entry.failure_stack
         elif not record.details.get("has_guarded_code"):
             # torch tells of exceptions alone; it writes its figures while this one passes
