@@ -794,6 +794,31 @@ def test_the_analysis_that_began_again_at_a_break_is_a_part_of_what_the_break_co
     assert "up to 4.00 s" in text and "4.00 s  analysis that torch discarded" in text
 
 
+def test_the_analysis_that_begins_again_at_a_later_break_instead_is_not_saved(tmp_path):
+    program = tmp_path / "later.py"
+    program.write_text("def f(x):\n    a = x.item()\n    print(1)\n    return x * a\n")
+    names = ["torch_dynamo_resume_in_f_at_%d" % line for line in (2, 3)]
+    breaks = [dict(ITEM, location="%s:2" % program), dict(PRINTED, location="%s:3" % program)]
+    first = compiled(program, 1, 9.0, breaks=breaks[:1], calls=names[:1])
+    first["metrics"].update(restart_reasons=["item"], dynamo_compile_time_before_restart_us=8e6)
+    first.update(name="g", replaced=True, verdict="exact", compile_id="0/0")
+    rests = [
+        dict(compiled(program, 1, 0.5, breaks=breaks[1:], calls=names[1:]), compile_id="1/0"),
+        dict(compiled(program, 1, 0.25), compile_id="2/0"),
+    ]
+    place = {"filename": str(program), "firstlineno": 1}
+    functions = [dict(place, name="f", entries=[first])]
+    for name, rest in zip(names, rests):
+        functions.append(
+            dict(place, name=name, global_name=name, is_resume=True, entries=[rest])
+        )
+    run = run_of([], functions=functions)
+    cost = {one.line: one.seconds for one in advise.changes(run)}
+    assert cost[2] == 0.25  # half of the rest that is joined with what is before the break
+    rests[0]["breaks"] = []
+    assert {one.line: one.seconds for one in advise.changes(run)}[2] > 8
+
+
 def test_the_functions_that_run_uncompiled_are_named_first():
     reached = compiled("/a/b.py", 1, 0.5, failure=LIMIT, qualname="Model.hook")
     failed = compiled("/a/b.py", 5, 0.5, failure="Unsupported: x", qualname="Model.forward")

@@ -9,7 +9,7 @@ as long as all of them: it is taken to be in the middle.
 import re
 from typing import Any, Dict, List, Sequence, Set, Tuple
 
-from depyf.advice import given
+from depyf.advice import given, uses
 from depyf.report import words
 
 #: `overview.Cause` and `overview.Node`
@@ -27,7 +27,8 @@ def without_breaks(causes: Sequence[Cause]) -> Dict[str, float]:
     calls, joined = _calls(causes)
     saved: Dict[str, float] = {}
     for cause in causes:  # analysis that torch began again to cut the graph there
-        saved.update(cause["discarded"])
+        kept = _begun_again(cause, causes)
+        saved.update((key, cost) for key, cost in cause["discarded"].items() if key not in kept)
     again = 0.0
     for parts in calls:
         if any(is_of_break(parts[0], cause, causes) for cause in causes):
@@ -42,6 +43,38 @@ def without_breaks(causes: Sequence[Cause]) -> Dict[str, float]:
     # what compiles the rest again would then compile all of it again
     share = max(0.0, total - again) / total if total else 0.0
     return {key: value * share for key, value in saved.items()}
+
+
+def _begun_again(cause: Cause, causes: Sequence[Cause]) -> Set[str]:
+    """The keys of the compiles of a break that torch traces up to another one without some breaks,
+    that of the cause among them: it begins the analysis again there in place of here.
+    """
+    removed = {_identity(one["break"]) for one in causes}
+    by_frame: Dict[Any, List[Node]] = {}
+    for node in cause["nodes"]:
+        by_frame.setdefault(node.frame, []).append(node)
+    cut = {frame for frame, met in by_frame.items() if _is_cut_after(met, removed)}
+    around = uses.function_around(cause["break"]["file"], cause["break"]["line"])
+    # what follows in the function of the line follows also where that is called in another graph
+    of_line = any(around is not None and _function_of(by_frame[one][0]) is around for one in cut)
+    return {node.key for node in cause["nodes"] if of_line or node.frame in cut}
+
+
+def _function_of(node: Node) -> Any:
+    return uses.function_starting_at(*node.place) or uses.function_around(*node.place)
+
+
+def _is_cut_after(begin: Sequence[Node], removed: Set[Tuple[Any, ...]]) -> bool:
+    """Whether some compiles, or the rests of their functions, have a break that is not removed."""
+    work, seen = list(begin), set()
+    while work:
+        node = work.pop()
+        if node.key not in seen:
+            seen.add(node.key)
+            if any(_identity(one) not in removed for one in node.cuts):
+                return True
+            work += node.children
+    return False
 
 
 def is_of_break(node: Node, cause: Cause, causes: Sequence[Cause] = ()) -> bool:
