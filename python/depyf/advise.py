@@ -83,7 +83,7 @@ def _listed(found: List[Change], most: int) -> List[Change]:
     """All changes in the order in which they are numbered: those worth most by what each saves,
     then the others by what each saves.
     """
-    merged = _one_for_each_advice(_without_gone(_merged(found)))
+    merged = _without_done(_one_for_each_advice(_without_gone(_merged(found))))
     every = [each for one in merged for each in (one,) + one.also + one.gone]
     recompiled = {one.function for one in every if one.kind == "recompile"}
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
@@ -91,6 +91,26 @@ def _listed(found: List[Change], most: int) -> List[Change]:
         return _listed(kept, most)
     chosen = min(most, _CHOSEN)
     return _ordered(merged[:chosen]) + _ordered(merged[chosen:])
+
+
+#: a setting in an advice or a patch
+_SETTING = re.compile(r"\btorch\._dynamo\.config\.\w+ = True")
+
+
+def _without_done(ordered: List[Change]) -> List[Change]:
+    """The changes, without those that make a setting alone which is a part of one above them."""
+    kept: List[Change] = []
+    for one in ordered:
+        made = re.findall(r"(?m)^\+(?!\+)(.+)$", one.patch)
+        alone = one.advice.startswith(made[-1]) if made and _SETTING.match(made[-1]) else False
+        at = next(
+            (at for at, each in enumerate(kept) if alone and made[-1] in each.advice), len(kept)
+        )
+        if at < len(kept):
+            kept[at] = _joined([kept[at], one])._replace(patch=kept[at].patch or one.patch)
+        else:
+            kept.append(one)
+    return kept
 
 
 def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -> List[Change]:
@@ -117,7 +137,8 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
             caller = node.caller
         advice, patch = "", ""
         if said["help"]:
-            advice, patch = _first_patch(said, file, line, document, caller)
+            of_compile = _outermost(node)[1] if cause["kind"] == "recompile" else ("", 0)
+            advice, patch = _first_patch(said, file, line, document, caller, of_compile)
         each = cause["each"]
         again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
@@ -217,6 +238,8 @@ def _spared(node: Any, nodes: List[Any]) -> float:
     return float(min([node.seconds] + first))
 
 
+#: a setting with which numbers that depend on values are in the graph
+_OF_NUMBERS = "capture_scalar_outputs = True"
 #: a setting with which sizes that depend on values are in the graph
 _OF_SIZES = "capture_dynamic_output_shape_ops = True"
 
@@ -517,6 +540,7 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     if normal:
         rows += ["what needs no action:"] + normal
     rows += _without_advice(found, causes, links) + _hinted(causes, links)
+    rows += _drawn_by_torch(nodes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
@@ -590,6 +614,23 @@ def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bo
     return ["recompiles for which there is no advice that was tested:"] * bool(rows) + rows
 
 
+def _drawn_by_torch(nodes: List[Any], links: bool) -> List[str]:
+    """That numbers of numpy's are none of its generator in a graph, so that results differ."""
+    from depyf.report import overview
+
+    drawn = overview.numpy_draws(nodes)
+    if not drawn:
+        return []
+    called = ", ".join(dict.fromkeys(one[0] for one in drawn))
+    places = _first_of([place(file, line, links) for _, file, line in drawn], "%d more")
+    form = (
+        "results differ from those without torch.compile: in a graph, torch draws the numbers of "
+        "%s (%s) with its own generator, so which calls are compiled changes them. With "
+        "torch._dynamo.config.use_numpy_random_stream = True numpy draws them, outside of the graph"
+    )
+    return [form % (called, ", ".join(places))]
+
+
 def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:
     """The costliest breaks and failures for which there is no advice, with torch's own hints, word
     for word.
@@ -648,10 +689,24 @@ def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
     return rows
 
 
+def _unrolled(change: Change, links: bool) -> List[str]:
+    """That torch takes a loop into the graph once nothing in it keeps the function out of it."""
+    of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+    if not _fails(change) or change.advice in of_loop:
+        return []
+    file, line = _met_at(change)
+    loops = [at for kind, at in uses.uncut_around(file, line) if kind != "try"] if line else []
+    form = (
+        "then torch unrolls the loop at %s: it traces each round, and compiles again for another "
+        "number of rounds"
+    )
+    return [form % place(file, loops[0], links)] if loops else []
+
+
 def _longer(change: Change, links: bool) -> List[str]:
     """What is told of a change after which torch may need more time to compile."""
     if not change.unsure:
-        return []
+        return _unrolled(change, links)
     form = (
         "then the graph breaks at %s: torch traces up to there for each function around this line, "
         "so it may need longer than before, unless that break is removed, too"
@@ -705,10 +760,41 @@ def _float_first(change: Change, every: List[Change]) -> List[Change]:
 
 def _left_out(change: Change) -> str:
     """Why a change is among those worth most, whatever it saves of compiling."""
-    if not any(map(_fails, (change,) + change.gone)):
+    failing = [one for one in (change,) + change.also + change.gone if _fails(one)]
+    if not failing:
         return ""
+    names = list(dict.fromkeys(one.cause["nodes"][0].title for one in failing))
+    told = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
     end = "" if change.words.endswith(".") else "."
-    return end + " A function runs uncompiled at each call because of it; that time is not counted."
+    form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
+    return form % (end, told, "s" if len(names) == 1 else "") + _kept_so(change, failing[0])
+
+
+def _met_at(failing: Change) -> Tuple[str, int]:
+    """(file, line) at which a function that torch gave up is left: it breaks there, or calls what
+    breaks; line 0 where torch does not tell.
+    """
+    node = failing.cause["nodes"][0]
+    ways = [node.way_to(raw) for raw in node.entry.get("breaks") or ()]
+    return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
+
+
+def _kept_so(change: Change, failing: Change) -> str:
+    """The line that may keep a function uncompiled after a change, as torch has not met it yet."""
+    file, begin = failing.cause["nodes"][0].place
+    at_once = {(one.file, one.line) for one in (change,) + change.also + change.gone}
+    at_once.add(_met_at(failing))
+    of_numbers = _OF_NUMBERS not in change.advice
+    left = [
+        line
+        for line in uses.values_needed_in(file, begin, of_numbers)
+        if (file, line) not in at_once
+    ]
+    if not left:
+        return ""
+    behind = [line for line in left if line > _met_at(failing)[1]]
+    form = " %s may keep it so: that line needs a tensor's values, too."
+    return form % place(file, (behind or left)[0], False)
 
 
 def _together(top: List[Change], nodes: List[Any]) -> List[str]:
@@ -769,12 +855,14 @@ def _first_patch(
     line: int,
     document: Document,
     caller: Tuple[str, int, str] = ("", 0, ""),
+    of_compile: Tuple[str, int] = ("", 0),
 ) -> Tuple[str, str]:
     """(advice, patch) of the first advice that has a patch, else of the first; of a branch with a
     side that is no value, of the advice for those.
 
     Args:
         caller: the reader's line that calls a library's function: file, line, code.
+        of_compile: where the function begins whose torch.compile led there.
     """
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
@@ -807,7 +895,11 @@ def _first_patch(
     if said["row"] == "print" and uses.in_autograd_function(file, line):
         return said["help"][0], ""  # what torch would print later is lost there
     for advice, wanted in zip(said["help"], said["patches"]):
-        patch = _patch(wanted, file, line, document, caller[:2]) if wanted else ""
+        patch = ""
+        if wanted.startswith("torch.compile") and of_compile != (file, line):
+            patch = _patch(wanted, *of_compile, document) if of_compile[1] else ""
+        if wanted and not patch:
+            patch = _patch(wanted, file, line, document, caller[:2])
         if patch:
             return advice, patch
     return said["help"][0], ""

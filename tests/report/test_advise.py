@@ -6,7 +6,7 @@ import re
 import pytest
 
 from depyf import advise, launch, summary, terminal
-from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, recompiles
+from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
 from depyf.model import Entry, Function, Run
 from depyf.report import overview, words
 
@@ -685,7 +685,7 @@ def test_what_runs_uncompiled_is_listed_by_what_it_saves_and_says_why_it_is_list
     run = run_of([failed] + costlier)
     assert [one.line for one in advise.changes(run)] == [5, 6, 1]
     told = advise.text(run)
-    assert told.count("A function runs uncompiled at each call because of it") == 1
+    assert told.count(" f runs uncompiled at each call because of it") == 1
     assert (
         told.index("up to 8.00 s") < told.index("up to 0.02 s") < told.index("uncompiled at each")
     )
@@ -809,9 +809,7 @@ def test_the_analysis_that_begins_again_at_a_later_break_instead_is_not_saved(tm
     place = {"filename": str(program), "firstlineno": 1}
     functions = [dict(place, name="f", entries=[first])]
     for name, rest in zip(names, rests):
-        functions.append(
-            dict(place, name=name, global_name=name, is_resume=True, entries=[rest])
-        )
+        functions.append(dict(place, name=name, global_name=name, is_resume=True, entries=[rest]))
     run = run_of([], functions=functions)
     cost = {one.line: one.seconds for one in advise.changes(run)}
     assert cost[2] == 0.25  # half of the rest that is joined with what is before the break
@@ -1290,3 +1288,74 @@ def test_a_change_has_one_number_however_many_are_told():
         ]
     assert len(numbers[100]) == len(entries)
     assert numbers[100][:3] == numbers[3] and numbers[100][:4] == numbers[4]
+
+
+DRAG = """import torch
+
+class Water:
+    def __init__(self, drag):
+        self.drag = drag
+
+    def step(self, x):
+        return self.damped(x * self.drag)
+
+    def damped(self, x):
+        {0}
+        return x
+
+step = torch.compile(Water(0.0).step)
+"""
+
+
+@pytest.mark.parametrize("body, row", [("if self.drag > 0: x = -x", True), ("x = -x", False)])
+def test_no_tensor_is_advised_for_an_attribute_on_which_a_method_decides(tmp_path, body, row):
+    program = tmp_path / "water.py"
+    program.write_text(DRAG.format(body))
+    reason = "self.drag == 0.0  # return self.damped(x * self.drag)  # %s:8 in step" % program
+    (change,) = advise.changes(run_of([again(program, 7, 1.0, reason)], program=str(program)))
+    assert (change.row == "float that decides") is row
+    helped = change.cause["reason"]["help"][0]
+    assert ("a tensor where the program sets it" in helped) is not row
+
+
+TWO = """import torch
+
+class Water:
+    @torch.compile
+    def step(self, x):
+        y = x.sum().item()
+        return self.speed(x) * y
+
+    def speed(self, x):
+        return x * 2
+
+@torch.compile
+def energy(x):
+    return x.sum()
+"""
+
+
+def test_each_compiled_function_of_a_change_has_its_own_patch(tmp_path):
+    program = tmp_path / "two.py"
+    program.write_text(TWO)
+    name = "torch_dynamo_resume_in_step_at_6"
+    first = compiled(program, 4, 1, breaks=[dict(ITEM, location="%s:6" % program)], calls=[name])
+    place = {"filename": str(program)}
+    rest = dict(place, name=name, global_name=name, is_resume=True, firstlineno=6)
+    rest["entries"] = [dict(again(program, 6, 4.0, SIZE), compile_id="5/1")]
+    whole = dict(place, name="step", firstlineno=4, entries=[first])
+    other = dict(place, name="energy", firstlineno=12, entries=[again(program, 12, 2.0, SIZE)])
+    run = run_of([], functions=[whole, rest, other], program=str(program))
+    found = [one for one in advise.changes(run) if one.kind == "recompile"]
+    assert [(one.line, one.seconds, one.also) for one in found] == [(6, 4.0, ()), (12, 2.0, ())]
+    assert "+    @torch.compile(dynamic=True)\n     def step" in found[0].patch
+    assert "+@torch.compile(dynamic=True)\n def energy" in found[1].patch
+
+
+@pytest.mark.parametrize("head, inside", [("for x in xs", False), ("for x in split(xs)", True)])
+def test_a_size_of_what_the_caller_gives_a_loop_is_no_reason_of_the_loop(tmp_path, head, inside):
+    program = tmp_path / "loop.py"
+    text = "def net(x):\n    return x\n\ndef step(xs):\n    %s:\n        net(x).item()\n" % head
+    program.write_text(text)
+    found = given.made_inside((str(program), 6), (str(program), 1), "x")
+    assert found is inside

@@ -331,6 +331,91 @@ def test_what_is_over_a_budget_is_told_once(start, tmp_path):
     assert done.returncode == 0 and done.stderr.count(advised) == 1, done.stderr
 
 
+ROUNDS = """import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def pick(self, x):
+        kept = x[x.sum(1) > 0]
+        if kept.size(0) == 0:
+            kept = torch.zeros(1, 3)
+        return kept
+
+    def forward(self, x):
+        x = self.pick(self.first(x))
+        return self.last(x).sum() * x[x[:, 0] > -9].sum()
+
+
+@torch.compile(backend="eager")
+def rounds(net, batches):
+    total, right = [], 0
+    for x in batches:
+        y = net(x)
+        total.append(y)
+        right += int(y.abs() > 1)
+    return torch.stack(total).sum(), right
+
+
+@torch.compile(backend="eager")
+def count(x):
+    return torch.bincount(x).sum()
+
+
+net = Net()
+for n in (3, 4, 5):
+    rounds(net, [torch.rand(n, 3), torch.rand(n + 1, 3)])
+    count(torch.arange(n))
+"""
+DRAWS = """import numpy as np
+import torch
+
+
+@torch.compile(backend="eager")
+def f(x):
+    return x + torch.from_numpy(np.random.normal(0, 1, size=3))
+
+
+@torch.compile(backend="eager")
+def g(x):
+    return x * 2
+
+
+np.random.seed(0)
+print(f(g(torch.zeros(3))).tolist())
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="torch's words are those of the pinned torch")
+def test_a_setting_that_a_change_above_makes_is_no_change_of_its_own(start, tmp_path):
+    (tmp_path / "rounds.py").write_text(ROUNDS)
+    told = start("--advise", "rounds.py").stderr
+    first = told.partition("\n2. ")[0].partition("1. up to ")[2]
+    assert "+torch._dynamo.config.capture_dynamic_output_shape_ops = True" in first
+    assert "   also rounds.py:32  torch.bincount returns one count for each value" in first
+    assert told.count("+torch._dynamo.config.capture_dynamic_output_shape_ops") == 1
+    # what keeps the function uncompiled then, and what becomes of its loop
+    assert "rounds runs uncompiled at each call because of it; that time is not counted. " in first
+    assert "rounds.py:26 may keep it so: that line needs a tensor's values, too." in first
+    assert "   then torch unrolls the loop at rounds.py:23: " in first
+
+
+def test_numbers_of_numpy_that_torch_draws_with_its_own_generator_are_told(start, tmp_path):
+    (tmp_path / "draws.py").write_text(DRAWS)
+    done = start("--advise", "draws.py")
+    told = "torch draws the numbers of np.random.normal (draws.py:7) with its own generator"
+    assert done.stderr.count(told) == 1
+    numpys = start("draws.py", depyf=False, TORCH_COMPILE_DISABLE="1").stdout
+    assert numpys.startswith("[1.76405") and done.stdout != numpys
+    config = "torch._dynamo.config.use_numpy_random_stream = True\n"
+    (tmp_path / "draws.py").write_text(DRAWS.replace("np.random.seed", config + "np.random.seed"))
+    done = start("--advise", "draws.py")
+    assert done.stdout == numpys and told not in done.stderr
+
+
 def test_the_advice_of_a_dump_is_that_of_its_run(start, tmp_path, capfd):
     from depyf import cli
 

@@ -50,12 +50,12 @@ def number_uses(
     numbers alone.
 
     Args:
-        place: (file, line) where the function begins.
+        place: (file, line) where the function, or the rest of it, begins.
         numbers: names of numbers, as the function has them: `t`, `self.scale`.
         stacks: (file, line) of frames that torch met, outermost first: what a line calls.
         fixed: names of numbers that stay as they are, as those of a configuration do.
     """
-    function = uses.function_starting_at(*place)
+    function = uses.function_starting_at(*place) or uses.function_around(*place)
     called: Dict[Place, Set[Place]] = {}
     for stack in stacks:
         for outer, inner in zip(stack, stack[1:]):

@@ -45,10 +45,24 @@ def made_inside(called_at: Place, function_at: Place, name: str) -> bool:
     changed: Set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, (ast.For, ast.While)) and node.lineno <= line <= uses.last_line(node):
-            changed |= _stored(node)
+            changed |= _stored(node) - _elements_given(function, node)
         elif isinstance(node, ast.comprehension):
             changed |= _stored(node)
     return any(_names(value) & _made_of(function, changed) for value in values)
+
+
+def _elements_given(function: Any, loop: Any) -> Set[str]:
+    """The names that a loop has for the elements of what its function is given: in the graph of the
+    loop, too, torch guards each of them.
+    """
+    own = _parameters(function) - {"self"} - _stored(function)
+    over = getattr(loop, "iter", None)
+    if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "enumerate" and over.args:
+        over = over.args[0]
+    if over is None or _root(over) not in own:
+        return set()
+    within = set().union(*(_stored(one) for one in loop.body)) if loop.body else set()
+    return _stored(loop.target) - within
 
 
 def is_assigned(function_at: Place, name: str) -> bool:

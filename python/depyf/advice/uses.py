@@ -793,6 +793,37 @@ def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.
                     yield called, node
 
 
+def numpy_draw_at(file: str, line: int) -> str:
+    """The function of numpy.random that a line calls, as the program spells it; "" for none."""
+    tree = parsed(file) if file and line else None
+    for node in _nodes(tree):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            called = path_of(node.func)
+            if of_module(tree, called).startswith("numpy.random."):
+                return called
+    return ""
+
+
+def values_needed_in(file: str, line: int, of_numbers: bool = True) -> List[int]:
+    """The lines of the function around a line that make a Python number of what they compute, or
+    pick elements by a condition, so that torch may break its graph there.
+
+    Args:
+        of_numbers: whether those that make numbers are among them.
+    """
+    function = function_starting_at(file, line) or function_around(file, line)
+    found = set()
+    for node in _nodes(function):
+        if isinstance(node, ast.Subscript) and isinstance(unwrapped(node.slice), ast.Compare):
+            found.add(node.lineno)
+        elif of_numbers and isinstance(node, ast.Call):
+            named = getattr(node.func, "id", "") in ("int", "float", "bool") and node.args
+            computed = named and any(isinstance(one, ast.Call) for one in _nodes(node.args[0]))
+            if computed or getattr(node.func, "attr", "") in ("item", "tolist"):
+                found.add(node.lineno)
+    return sorted(found)
+
+
 def math_at(file: str, line: int) -> str:
     """The function of math that a line calls with a value that is computed there; "" for none."""
     tree = parsed(file) if file and line else None
@@ -1493,6 +1524,8 @@ def _decided_in_call(
         for key, value in given_by(call, called[0]).items()
         if (_holds(value, names) if numbers else names & _names(value))
     }
+    if path_of(call.func) == "self.%s" % name:  # the same object
+        passed |= {one for one in names if one.startswith("self.")}
     if not passed:
         return 0
     at = called[0].lineno

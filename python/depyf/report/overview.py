@@ -252,6 +252,7 @@ class Node:
             words.describe_rate(reason, self.caller[0])
             whole = str((self.function or {}).get("source") or "")
             _fill_after(reason, self.entry, whole, self.breaks, self.place)
+            words.describe_decision(reason, self.place, _known(self.entry))
             at = re.search(r"stride mismatch at index (\d+)", reason["failed"])
             if at is not None:
                 sizes = _sizes(self._tried(reason["tried"]) or {})
@@ -1061,6 +1062,20 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 def _ordinal(number: int) -> str:
     ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
     return "%d%s" % (number, ending)
+
+
+def numpy_draws(nodes: Sequence[Node]) -> List[Tuple[str, str, int]]:
+    """(function of numpy.random, file, line) of the calls that are in torch's graphs, each once."""
+    found: Dict[Tuple[str, str, int], None] = {}
+    cut = {(one["file"], one["line"]) for node in nodes for one in node.breaks}
+    for node in nodes:
+        for artifact in node.entry.get("artifacts") or ():
+            for place in (artifact.get("structure") or {}).get("places") or ():
+                file, line = str(place[0]), _whole(place[1])
+                called = "" if words.in_library(file) else uses.numpy_draw_at(file, line)
+                if called and (file, line) not in cut:  # else torch may leave out the call
+                    found[called, file, line] = None
+    return sorted(found, key=lambda one: one[1:])
 
 
 def _tell_resets(nodes: Sequence[Node]) -> None:

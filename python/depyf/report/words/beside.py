@@ -323,6 +323,22 @@ def describe_float(
             return
 
 
+def describe_decision(found: Said, place: Tuple[str, int], known: Known) -> None:
+    """Says of a float on which the function, or what it calls, decides that a tensor in its place
+    would break the graph there.
+
+    Args:
+        found: the reason.
+        place: (file, line) where the function, or the rest of it, begins.
+        known: what the guards tell of the function.
+    """
+    if found["row"] not in ("float", "float attribute") or not found["name"]:
+        return
+    used = [one for one in _uses_of(found["name"], place, known) if found["name"] in one.names]
+    if decides_on(found) or any(one.kind == flows.NEEDED for one in used):
+        advise(found, "float that decides")
+
+
 def _places_in_words(places: Sequence[Tuple[str, int]]) -> str:
     """`a.py:3`, `a.py:3 and 5`, `a.py:3, 5 and 7`."""
     told = [
