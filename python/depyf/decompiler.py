@@ -6,6 +6,7 @@ import types
 from typing import Any, Container, Dict, List, Optional, Tuple
 
 from depyf.installed import _core
+from depyf.plain import name_of
 from depyf.signature import has_texts_as_annotations, signature
 from depyf.terminal import shown
 from depyf.torch_wrappers import behind
@@ -288,7 +289,7 @@ def _lost_names(code: types.CodeType, name: Optional[str]) -> List[str]:
 
     if not code.co_flags & 3 and code.co_name == "<module>":
         return []
-    names = [] if name else [code.co_name]
+    names = [] if name else [name_of(code)]
     names += code.co_varnames + code.co_cellvars + code.co_freevars
     return [one for one in dict.fromkeys(names) if not is_writable(one)]
 

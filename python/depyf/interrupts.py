@@ -13,6 +13,8 @@ import threading
 import types
 from typing import Any, List, Optional
 
+from depyf.plain import cause_of, context_of, traceback_of
+
 
 #: the members of a class; a program may replace `vars`
 _members_of = type.__dict__["__dict__"].__get__
@@ -46,8 +48,10 @@ def pass_on() -> None:
     """
     error = sys.exc_info()[1]
     try:
-        found = _of_handler(error) if isinstance(error, Exception) else None
-        context = found.__context__ if found is not None else None
+        found = None
+        if error is not None and issubclass(type(error), Exception):
+            found = _of_handler(error)
+        context = context_of(found) if found is not None else None
     except Exception:  # a builtin that the program replaced, for one
         return
     if found is None:
@@ -60,7 +64,7 @@ def pass_on() -> None:
 
 def _of_handler(error: BaseException) -> Optional[BaseException]:
     """The exception among this one and those that led to it that a signal handler raised."""
-    trace = error.__traceback__
+    trace = traceback_of(error)
     if trace is None or not _is_own(trace.tb_frame):
         return None
     if _thread.get_ident() != threading.main_thread().ident:  # handlers run in the main one alone
@@ -72,13 +76,14 @@ def _of_handler(error: BaseException) -> Optional[BaseException]:
             return None
         if _passed(one, handlers):
             return one
-        one = one.__cause__ or one.__context__
+        one = cause_of(one) or context_of(one)
     return None
 
 
 def _is_of_program(error: BaseException) -> bool:
     """Whether it was caught outside of depyf's work: by a frame that still runs, not depyf's."""
-    caught = error.__traceback__.tb_frame if error.__traceback__ is not None else None
+    trace = traceback_of(error)
+    caught = trace.tb_frame if trace is not None else None
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
         if frame is caught:
@@ -88,7 +93,7 @@ def _is_of_program(error: BaseException) -> bool:
 
 
 def _passed(error: BaseException, handlers: List[types.CodeType]) -> bool:
-    trace = error.__traceback__
+    trace = traceback_of(error)
     while trace is not None:
         if any(trace.tb_frame.f_code is code for code in handlers):
             return True

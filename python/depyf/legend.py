@@ -9,6 +9,7 @@ import types
 from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.model import resumed_after
+from depyf.plain import name_of, qualified_name_of
 from depyf.trace.names import resumed
 
 
@@ -138,10 +139,10 @@ def _brief(value: Any) -> str:
 
 def _of_code(code: types.CodeType) -> str:
     """A code object's function, and the line where it begins."""
-    parent, line = resumed(code.co_name)
+    parent, line = resumed(name_of(code))
     if parent:
         return "of " + resumed_after(parent, line or code.co_firstlineno)
-    name = getattr(code, "co_qualname", code.co_name)
+    name = qualified_name_of(code)
     return "of %s, line %d" % (name, code.co_firstlineno)
 
 

@@ -39,6 +39,7 @@ from depyf.code_edit import (
     with_variables,
 )
 from depyf.interrupts import pass_on
+from depyf.plain import name_of, plain_dict
 from depyf.terminal import shown
 from depyf.frame_contract import argument_names, violation
 from depyf.function_source import (
@@ -173,8 +174,9 @@ def recompile(
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
     """
+    scope = plain_dict(scope) if isinstance(scope, dict) else scope
     reference = original_code if reference is None else reference
-    function_name = name or identifier(reference.co_name)
+    function_name = name or identifier(name_of(reference))
     if filename_template is not None:
         path = filename_template.replace("%s", function_name)
     if path is not None:

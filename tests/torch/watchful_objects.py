@@ -5,8 +5,10 @@
 """
 
 import collections
+import enum
 import os
 import sys
+import types
 
 import depyf
 import torch
@@ -18,8 +20,8 @@ asked = collections.Counter()
 def note(what, name):
     frame = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_filename.startswith(OWN):
-            asked[what, name, frame.f_code.co_filename[len(OWN) :], frame.f_lineno] += 1
+        if str.startswith(frame.f_code.co_filename, OWN):
+            asked[what, name, str(frame.f_code.co_filename)[len(OWN) :], frame.f_lineno] += 1
             return
         frame = frame.f_back
 
@@ -41,6 +43,7 @@ def watching(what, base, *names):
 
 class Meta(type):
     vars().update(watching("class", type, "__instancecheck__", "__subclasscheck__"))
+    vars().update(watching("class", type, "__repr__", "__str__", "__format__", "__hash__"))
 
 
 class Plain(metaclass=Meta):
@@ -87,8 +90,59 @@ class Module(torch.nn.Module):
         return y + self.weight
 
 
-class Tensor(torch.Tensor):
+class MetaOfTensor(type(torch.Tensor)):
+    vars().update(watching("tensor's class", type(torch.Tensor), "__repr__", "__str__"))
+    vars().pop("__getattribute__")  # torch writes the types of a graph's inputs with their modules
+
+
+class Tensor(torch.Tensor, metaclass=MetaOfTensor):
     vars().update(watching("tensor", torch.Tensor))
+
+
+class MetaOfEnum(enum.EnumMeta):
+    vars().update(watching("enum", enum.EnumMeta, "__repr__", "__str__", "__format__"))
+
+
+class Color(enum.Enum, metaclass=MetaOfEnum):
+    RED = 1
+    vars().update(watching("member", enum.Enum, "__repr__", "__str__", "__format__"))
+
+
+class Key(tuple):
+    vars().update(watching("key", tuple, "__repr__", "__str__", "__format__"))
+
+
+class Scope(dict):
+    vars().update(
+        watching("globals", dict, "__getitem__", "__contains__", "get", "keys", "values", "items")
+    )
+    vars().update(watching("globals", dict, "__iter__", "__eq__", "__len__", "copy"))
+
+
+class Backend:
+    """What a backend returns: it has none of the attributes that torch or depyf look for."""
+
+    def __init__(self, module, examples):
+        self.module = module
+
+    def __call__(self, *arguments):
+        return self.module(*arguments)
+
+    def __getattribute__(self, name):
+        note("backend", name)
+        return object.__getattribute__(self, name)
+
+    def __getattr__(self, name):
+        note("backend", name)
+        raise AttributeError(name)
+
+
+class Refused(Exception):
+    vars().update(watching("exception of a backend", Exception))
+
+
+def refuses(module, examples):
+    raise Refused("no")
 
 
 class Table(dict):
@@ -97,6 +151,13 @@ class Table(dict):
 
 class Text(str):
     vars().update(watching("str", str, "__eq__", "__hash__", "__str__", "__format__", "__len__"))
+    vars().update(watching("str", str, "encode", "endswith", "startswith", "partition"))
+
+
+class File(str):
+    vars().update({name: vars(Text)[name] for name in vars(Text) if callable(vars(Text)[name])})
+    __eq__ = str.__eq__  # a dictionary compares it with its key
+    __hash__ = vars(Text)["__hash__"]
 
 
 class Failure(Exception):
@@ -139,7 +200,31 @@ def raises(x):
     raise Failure(y)
 
 
+def by_member(x, color, table):
+    y = x + table[color]
+    torch._dynamo.graph_break()
+    return y if color is Color.RED else y * 2
+
+
+def with_other_names():
+    """A function whose code, module and file have names of a class of the program's."""
+    code = raises.__code__.replace(co_name=Text("other"), co_filename=File("/a/b.py"))
+    return types.FunctionType(code, dict(globals(), __name__=Text("module"), __loader__=None))
+
+
+def with_other_globals():
+    return types.FunctionType(uses_global.__code__.replace(), Scope(globals()))
+
+
 def run():
+    for backend in (Backend, refuses):
+        for _ in range(2):
+            try:
+                torch.compile(Plain().method, backend=backend)(torch.ones(2))
+            except Exception as error:
+                if backend is not refuses:
+                    raise error
+        torch._dynamo.reset()
     x, plain, module = torch.ones(2), Plain(), Module()
     tensor, table, text = torch.ones(2).as_subclass(Tensor), Table(a=2), Text("q")
     for function, arguments in [
@@ -154,6 +239,10 @@ def run():
         (hands_on, (tensor, 1, 2)),
         (looks_up, (x, table)),
         (raises, (x,)),
+        (by_member, (x, Color.RED, {Color.RED: 2, Key("k"): 3})),
+        (by_member, (x, Key("k"), {Color.RED: 2, Key("k"): 3})),
+        (with_other_names(), (x,)),
+        (with_other_globals(), (x,)),
     ]:
         for _ in range(2):
             try:

@@ -17,19 +17,24 @@ from depyf import _core
 from depyf.code_edit import rebuilt, with_consts
 from depyf.interrupts import pass_on
 from depyf.model import Constants
+from depyf.plain import attribute_of, file_of, name_of
 from depyf.trace.names import RESUME_CODE
 
 
 def _lines_of(filename: str) -> List[str]:
     # what linecache knows; a file that it has not read yet is not put into it, since it belongs to
     # the program
-    known = linecache.cache.get(filename)
+    known = dict.get(linecache.cache, filename)
     if known is not None and len(known) > 1:
         return list(known[2])
-    if known is not None:  # a loader that has not been asked yet
-        return str(known[0]() or "").splitlines(True)
-    with tokenize.open(filename) as stream:
-        return stream.readlines()
+    try:
+        with tokenize.open(filename) as stream:
+            return stream.readlines()
+    except OSError:
+        pass_on()
+        if known is None:
+            raise
+    return str(known[0]() or "").splitlines(True)  # of a loader that has not been asked yet
 
 
 #: path of a dumped file -> its code, which takes the file out of linecache when it goes
@@ -68,7 +73,7 @@ def left_to_tracebacks(path: str) -> None:
 def source_of(code: types.CodeType) -> str:
     """The source text of a code object from its file, empty when there is none."""
     try:
-        lines = _lines_of(code.co_filename)
+        lines = _lines_of(file_of(code))
         if not lines or not 1 <= code.co_firstlineno <= len(lines):
             return ""
         return (
@@ -85,7 +90,7 @@ def bytecode_text(code: types.CodeType) -> str:
     variables.
     """
     head = "# %s: flags=%#x args=%d varnames=%r cellvars=%r freevars=%r\n" % (
-        code.co_name,
+        name_of(code),
         code.co_flags,
         code.co_argcount,
         code.co_varnames,
@@ -252,14 +257,16 @@ def _first_effect(code: types.CodeType, offset: int) -> int:
 def resume_code(value: Any) -> Optional[types.CodeType]:
     # a resume function, from 2.9 on a factory that holds the code in a cell when there are free
     # variables, before that the bare code object
-    if isinstance(value, types.CodeType):
+    if type(value) is types.CodeType:
         return value
-    code = getattr(value, "__code__", None)
-    if code is None or RESUME_CODE.match(code.co_name):
+    code = attribute_of(value, "__code__")
+    if type(code) is not types.CodeType:
+        return None
+    if RESUME_CODE.match(code.co_name):
         return code
-    for cell in getattr(value, "__closure__", None) or ():
+    for cell in attribute_of(value, "__closure__") or ():
         try:
-            if isinstance(cell.cell_contents, types.CodeType):
+            if type(cell.cell_contents) is types.CodeType:
                 return cell.cell_contents
         except ValueError:
             pass

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.compiling import compile_text
 from depyf.model import LiveObject
+from depyf.plain import file_of, text_of
 from depyf.torch import compat
 
 
@@ -101,7 +102,8 @@ def _pause() -> None:
     what calls breakpoint() is therefore compiled to be of the user's line.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__") in (__name__, "contextlib"):
+    own = (__name__, "contextlib")
+    while frame.f_back is not None and text_of(dict.get(frame.f_globals, "__name__")) in own:
         frame = frame.f_back
     if sys.breakpointhook is sys.__breakpointhook__ and os.environ.get("PYTHONBREAKPOINT", "") in (
         "",
@@ -112,7 +114,7 @@ def _pause() -> None:
         pdb.Pdb().set_trace(frame)
         return
     text = "\n" * (frame.f_lineno - 1) + "__depyf_pause()"
-    code = compile(text, frame.f_code.co_filename, "exec", dont_inherit=True)
+    code = compile(text, file_of(frame.f_code), "exec", dont_inherit=True)
     exec(code, frame.f_globals, dict(frame.f_locals, __depyf_pause=breakpoint))
 
 

@@ -4,6 +4,7 @@ import types
 from typing import Any, Dict, List, Set, Tuple
 
 from depyf.model import LiveObject
+from depyf.plain import file_of, name_of, plain_dict
 from depyf.torch import compat, guards
 from depyf.torch.capture import Session
 from depyf.torch.codes import resume_code
@@ -27,7 +28,7 @@ def dump_src(original_code: Any, module: Any) -> str:
     """See `depyf.explain.dump_src`."""
     compat.require_torch()
     code = _code_of(original_code)
-    scope: Dict[str, Any] = module if isinstance(module, dict) else vars(module)
+    scope: Dict[str, Any] = plain_dict(module if isinstance(module, dict) else vars(module)) or {}
     session = Session()
     first = None
     work: List[types.CodeType] = [code]
@@ -48,7 +49,7 @@ def dump_src(original_code: Any, module: Any) -> str:
             manager = compat.entry_guard_manager(cache_entry)
             entry._guard_manager = LiveObject(manager)
             entry.guards = guards.guards_of(manager)
-            name_whole_paths(entry.guards, [code.co_filename])
+            name_whole_paths(entry.guards, [file_of(code)])
             first = first or function
             for name in entry.calls:
                 resumed = resume_code(scope.get(name))
@@ -56,7 +57,7 @@ def dump_src(original_code: Any, module: Any) -> str:
                     work.append(resumed)
     if first is None:
         raise ValueError(
-            "torch has compiled nothing for %s; call the compiled function first" % code.co_name
+            "torch has compiled nothing for %s; call the compiled function first" % name_of(code)
         )
     return render(first, session.run)
 

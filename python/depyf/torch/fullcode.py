@@ -20,6 +20,7 @@ from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier, is_writable
 from depyf.interrupts import pass_on
 from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run
+from depyf.plain import file_of, name_of
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
 from depyf.torch import compat, guards
@@ -624,7 +625,7 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
         (
             const
             for const in outer.co_consts
-            if isinstance(const, types.CodeType) and const.co_name == name
+            if isinstance(const, types.CodeType) and name_of(const) == name
         ),
         None,
     )
@@ -1047,8 +1048,8 @@ class Renderer:
 def _plain(caller: Function, entry: Entry, rest: Rest, name: str, code: types.CodeType) -> Function:
     """A resume function of which torch made no code."""
     function = Function(
-        name=code.co_name,
-        filename=code.co_filename,
+        name=name_of(code),
+        filename=file_of(code),
         firstlineno=code.co_firstlineno,
         is_resume=True,
         global_name=name,

@@ -9,6 +9,8 @@ import functools
 import types
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from depyf.plain import name_of, qualified_name_of, text_of
+
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 #: decorators around one function
 _MOST_LAYERS = 20
@@ -32,7 +34,7 @@ def origin_of(
     held, scope = held or {}, scope or {}
     found, layer = _attribute_with(code, held)
     if found is None:
-        function, layer = _with_code(scope.get(code.co_name), code, held)
+        function, layer = _with_code(scope.get(name_of(code)), code, held)
         if function is None and code.co_freevars:
             function, layer = _global_with(code, held, scope)
         found = _named(function) if function is not None else None
@@ -43,12 +45,12 @@ def origin_of(
         wraps = found is not None
     if found is not None:
         name, module = found
-        wraps = wraps or name.rpartition(".")[2] != code.co_name
-        return Origin(name, module, code.co_name if wraps else "")
-    name = getattr(code, "co_qualname", code.co_name)
+        wraps = wraps or name.rpartition(".")[2] != name_of(code)
+        return Origin(name, module, name_of(code) if wraps else "")
+    name = qualified_name_of(code)
     # of a wrapper, the decorator's name is all that a reader knows
     name = name if is_wrapper(code) else _without_locals(name)
-    return Origin(name, str(scope.get("__name__") or ""), "")
+    return Origin(name, text_of(scope.get("__name__")), "")
 
 
 def is_wrapper(code: types.CodeType) -> bool:
@@ -134,7 +136,7 @@ def _shares_variables(function: types.FunctionType, held: Dict[str, Any]) -> boo
 
 
 def _named(function: types.FunctionType) -> Tuple[str, str]:
-    return _without_locals(function.__qualname__), str(function.__module__ or "")
+    return _without_locals(text_of(function.__qualname__)), text_of(function.__module__)
 
 
 def _attribute_with(
@@ -167,7 +169,7 @@ def _attribute_with(
 
 
 def _class_name(kind: type) -> str:
-    return _without_locals(type.__dict__["__qualname__"].__get__(kind))
+    return _without_locals(text_of(type.__dict__["__qualname__"].__get__(kind)))
 
 
 def _module_of(kind: type) -> str:

@@ -165,9 +165,9 @@ class State:
             code = work.pop()
             work.extend(const for const in code.co_consts if isinstance(const, types.CodeType))
             for key in code.co_names:
-                if key not in scope:
+                if not dict.__contains__(scope, key):
                     continue
-                value = scope[key]
+                value = dict.__getitem__(scope, key)
                 if isinstance(value, _PLAIN):
                     self._globals.append((scope, key, value))
                 elif isinstance(
@@ -190,8 +190,8 @@ class State:
         for cell, value in self._cells:
             cell.cell_contents = value
         for scope, key, value in self._globals:
-            if scope.get(key, scope) is not value:
-                scope[key] = value
+            if dict.get(scope, key, scope) is not value:
+                dict.__setitem__(scope, key, value)
         for generator, value in self._generators:
             generator.set_state(value)
         _restore_random(self._random)

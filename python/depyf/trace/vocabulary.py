@@ -5,6 +5,7 @@ import re
 from typing import Any, Dict, List, Optional
 
 from depyf.model import Mark
+from depyf.plain import text_of
 
 #: names in torch's structured trace -> stage of the graph; both top-level records and artifacts are
 #: looked up here
@@ -106,10 +107,19 @@ def frames_named(stack: Any, names: Dict[int, str]) -> List[Dict[str, Any]]:
     ]
 
 
+def _plain(value: Any) -> Any:
+    return text_of(value) if issubclass(type(value), str) else value
+
+
 def stack_lines(stack: Any, names: Dict[int, str]) -> List[str]:
     return [
         "%s:%s in %s: %s"
-        % (frame.get("filename"), frame.get("line"), frame.get("name"), frame.get("loc") or "")
+        % (
+            _plain(frame.get("filename")),
+            frame.get("line"),
+            _plain(frame.get("name")),
+            _plain(frame.get("loc")) or "",
+        )
         for frame in frames_named(stack, names)
     ]
 

@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 from depyf.decompiler import decompile
 from depyf.interrupts import pass_on
 from depyf.model import Run
+from depyf.plain import name_of
 from depyf.torch import compat
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import log
@@ -257,11 +258,12 @@ class Hub:
         try:
             context, compile_id, attempt = compat.current_compile()
             scope = compat.frame_globals()
+            observed = compat.reads_are_observed()
         except Exception as error:
             pass_on()
             self._tell("asking torch for the compile at hand", error)
-            context, compile_id, attempt, scope = None, None, 0, None
-        shared: Dict[str, Any] = {"scope": scope}
+            context, compile_id, attempt, scope, observed = None, None, 0, None, False
+        shared: Dict[str, Any] = {"scope": scope, "observed": observed}
         try:
             shared["hooks_behind"] = compat.hooks_behind(self.hooked)
         except Exception as error:
@@ -279,7 +281,7 @@ class Hub:
                 replacement = replacement if replacement is not None else found
             except Exception as error:
                 pass_on()
-                session.failed("looking at the transformed code of %s" % code.co_name, error)
+                session.failed("looking at the transformed code of %s" % name_of(code), error)
         if self._printing:
             log_source(new_code, shared)
         return replacement

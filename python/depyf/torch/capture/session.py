@@ -25,6 +25,7 @@ from depyf.model import (
     is_backward_pass,
     resumed_after,
 )
+from depyf.plain import attribute_of, file_of, name_of, text_of
 from depyf.report import words
 from depyf.report.overview import nodes_of
 from depyf.terminal import shown
@@ -256,12 +257,12 @@ class Session(Records):
     def _origin(self, code: types.CodeType, scope: Optional[Dict[str, Any]]) -> Optional[Origin]:
         try:
             held = compat.frame_locals() or {}
-            if RESUME_CODE.match(code.co_name):
+            if RESUME_CODE.match(name_of(code)):
                 return self._origin_of_rest(code, held)
             found = origin_of(code, held, scope)
             variables = {name: LiveObject(held[name]) for name in code.co_freevars if name in held}
             owner = _Owner(LiveObject(code), code.co_firstlineno, variables, found)
-            known = self._owners.setdefault((code.co_name, code.co_filename), [])
+            known = self._owners.setdefault((name_of(code), file_of(code)), [])
             if not any(
                 (one.code.get(), one.origin) == (code, found) and one.fits(held) for one in known
             ):
@@ -269,7 +270,7 @@ class Session(Records):
             return found
         except Exception as error:  # names are for reading only
             pass_on()
-            self.problem("naming %s" % code.co_name, "%s: %s" % (type(error).__name__, error))
+            self.problem("naming %s" % name_of(code), "%s: %s" % (type(error).__name__, error))
             return None
 
     def _origin_of_rest(self, code: types.CodeType, held: Dict[str, Any]) -> Optional[Origin]:
@@ -289,7 +290,7 @@ class Session(Records):
 
     def _owners_of(self, code: types.CodeType) -> List[_Owner]:
         """The functions for which that was compiled which a resume function continues."""
-        known = self._owners.get((resumed(code.co_name)[0], code.co_filename), [])
+        known = self._owners.get((resumed(name_of(code))[0], file_of(code)), [])
         original = compat.continued(code)
         if original is not None:
             return [one for one in known if one.code.get() is original]
@@ -305,11 +306,11 @@ class Session(Records):
             return
         self._without_code[id(code)] = (LiveObject(code), entry)
         if not entry.user_stack:  # of a function at its limit torch tells no beginning
-            own = {"filename": code.co_filename, "line": code.co_firstlineno, "name": code.co_name}
+            own = {"filename": file_of(code), "line": code.co_firstlineno, "name": name_of(code)}
             frames = [*compat.calling_frames(), dict(own, loc="")]
             entry.user_stack = stack_lines(frames, self.interned_names())
-        if RESUME_CODE.match(code.co_name):
-            whole, line = resumed(code.co_name)
+        if RESUME_CODE.match(name_of(code)):
+            whole, line = resumed(name_of(code))
             rest = self._origin(code, None)
             name, entry.through = (rest.qualname, rest.through) if rest else (whole, "")
             entry.qualname = resumed_after(name, line or code.co_firstlineno)
@@ -341,12 +342,12 @@ class Session(Records):
         scope: Optional[Dict[str, Any]],
         entry: Optional[Entry],
     ) -> None:
-        is_traced = not function.is_resume and _TRACED_FILE.match(code.co_filename)
+        is_traced = not function.is_resume and _TRACED_FILE.match(file_of(code))
         if entry is not None and is_traced and _TRACED_BACKWARD.match(entry.compile_id):
             function.qualname = self._backward_pass(entry)
             origin = Origin(function.qualname, "", "")
             owner = _Owner(LiveObject(code), code.co_firstlineno, {}, origin)
-            self._owners.setdefault((code.co_name, code.co_filename), []).append(owner)
+            self._owners.setdefault((name_of(code), file_of(code)), []).append(owner)
             return
         if not function.is_resume:
             found = self._origin(code, scope)
@@ -357,9 +358,9 @@ class Session(Records):
         here = self._origin(code, scope)
         outer = here.qualname if here is not None else ""
         if here is None:  # the part in front of the break had nothing to compile
-            prefix = getattr(code, "co_qualname", "").rpartition("<locals>.")[2]
-            name = resumed(code.co_name)[0]
-            outer = prefix[: -len(code.co_name)] + name if "." in prefix else ""
+            prefix = text_of(getattr(code, "co_qualname", "")).rpartition("<locals>.")[2]
+            name = resumed(name_of(code))[0]
+            outer = prefix[: -len(name_of(code))] + name if "." in prefix else ""
         if outer:
             function.qualname = outer
         if here is not None:
@@ -386,10 +387,10 @@ class Session(Records):
         if function is not None and function.code is code:
             return function
         function = Function(
-            name=code.co_name,
-            filename=code.co_filename,
+            name=name_of(code),
+            filename=file_of(code),
             firstlineno=code.co_firstlineno,
-            is_resume=bool(RESUME_CODE.match(code.co_name)),
+            is_resume=bool(RESUME_CODE.match(name_of(code))),
         )
         self._name_function(function, code, scope, entry)
         function._code = LiveObject(code)
@@ -434,14 +435,14 @@ class Session(Records):
             function = self._function(code, scope, entry)
             self._without_code.pop(id(code), None)
             if scope is not None and not function._globals_name:
-                function._globals_name = str(scope.get("__name__") or "")
+                function._globals_name = text_of(scope.get("__name__"))
             entry.qualname = self._entry_qualname(function, code, scope)
             name = safe_name(function.stem(entry.qualname))
             entry.index = self._number("transformed", name)
             entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
             entry.attempt = max(entry.attempt, attempt)
             entry.hooked = True
-            entry._home = str(scope.get("__name__") or "") if scope is not None else ""
+            entry._home = text_of(scope.get("__name__")) if scope is not None else ""
             function.entries.append(entry)
             self._read_names(entry, new_code, scope)
             self._read_rests(entry, function, code, new_code, scope)
@@ -498,7 +499,7 @@ class Session(Records):
                 resumed = resume_code(installed)
                 if resumed is not None:
                     kind = "code" if resumed is installed else "function"
-                    if getattr(installed, "__code__", resumed) is not resumed:
+                    if attribute_of(installed, "__code__", resumed) is not resumed:
                         kind = "factory"
                     self._installed(entry, resumed, name, kind)
 
@@ -532,7 +533,7 @@ class Session(Records):
             if type(one) is types.CodeType
         ]
         for name, rest in called_codes:
-            if rest is not None and resumed(rest.co_name)[0]:
+            if rest is not None and resumed(name_of(rest))[0]:
                 told, files, _ = self._rest_of(entry, function, rest)
                 known_as = self._resume_names.get(id(rest))
                 kind = known_as[2] if known_as and known_as[0].get() is rest else ""
@@ -589,7 +590,7 @@ class Session(Records):
         """The title of a resume function, the names of its files, and whether its first line is
         known.
         """
-        parent, line = resumed(code.co_name)
+        parent, line = resumed(name_of(code))
         if self._continues(function, code):
             whole, through = entry.qualname or function.qualname or parent, function.through
         else:  # of a function that this one calls, and whose frame torch has traced into it
@@ -599,7 +600,7 @@ class Session(Records):
                 origins = {origin_of(original, None, None)}
             found = origins.pop() if len(origins) == 1 else Origin(parent, "", "")
             whole, through = found.qualname, found.through
-        part = Function(code.co_name, whole, through=through, is_resume=True)
+        part = Function(name_of(code), whole, through=through, is_resume=True)
         part.firstlineno = line or code.co_firstlineno
         title = part.title
         if through:  # the line is of the wrapper's file, and no reader knows where that is
@@ -624,7 +625,7 @@ class Session(Records):
         if original is not None and own is not None:
             return original is (compat.continued(own) or own)
         name = resumed(function.name)[0] or function.name
-        return name == resumed(code.co_name)[0] and function.filename == code.co_filename
+        return name == resumed(name_of(code))[0] and function.filename == file_of(code)
 
     def _original_source(self, function: Function, code: types.CodeType) -> None:
         if not function.is_resume:
@@ -675,7 +676,9 @@ class Session(Records):
         if not owner or self.writer is None or not recompiled.path:
             return None
         entry.code_path = recompiled.path
-        return self._replacement(entry, code, new_code, recompiled)
+        return self._replacement(
+            entry, code, new_code, recompiled, observed=bool(shared.get("observed"))
+        )
 
     def _recompile(
         self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
@@ -725,6 +728,7 @@ class Session(Records):
         code: types.CodeType,
         new_code: types.CodeType,
         recompiled: depyf.recompile.Recompiled,
+        observed: bool,
     ) -> Optional[types.CodeType]:
         """The code that runs in place of torch's `new_code`; None if torch cannot use it."""
         replacement: Optional[types.CodeType] = recompiled.code
@@ -733,7 +737,13 @@ class Session(Records):
         if compat.replaces_serialised_code():
             entry.detail = "torch serialises this code (caching_precompile), so it keeps its own"
             return None
-        if not _is_text(code.co_filename):
+        if observed:
+            entry.detail = (
+                "the globals are of a class with its own __getitem__ or __missing__, which could "
+                "tell in which order they are read"
+            )
+            return None
+        if not _is_text(file_of(code)):
             entry.detail = "torch raises an exception because of the name of the program's file"
             return None
         # Torch fills the frame from that of the user's code. If torch's own code does not fit the
@@ -873,7 +883,7 @@ class Session(Records):
             return
         if not entry.replaced_by:
             name = " or ".join(entry._hooks_behind) or "a bytecode hook that is not known here"
-            entry.replaced_by = "%s, from %s" % (name, running.co_filename)
+            entry.replaced_by = "%s, from %s" % (name, file_of(running))
         entry.replaced, entry._code = False, LiveObject(running)
 
     def collect_guards(self) -> None:
@@ -957,7 +967,7 @@ def _outputs_of(entry: Entry) -> Tuple[str, ...]:
 
 def _file_of(code: types.CodeType) -> str:
     """The name of the file of a code object, without its folders."""
-    return os.path.basename(code.co_filename)
+    return os.path.basename(file_of(code))
 
 
 _RESUMED = re.compile(r", resumed after line \d+(?: of [^,]+)?")

@@ -24,7 +24,6 @@ from depyf.torch.compat.compiles import (
 from depyf.torch.compat.frames import (
     calling_frames,
     continued,
-    find_innermost_function,
     frame_globals,
     frame_code,
     frame_locals,
@@ -33,6 +32,7 @@ from depyf.torch.compat.frames import (
     installed_globals,
     graph_module_of,
     graph_outputs,
+    reads_are_observed,
     recompile_reasons,
     resume_parameters,
 )
@@ -185,6 +185,7 @@ __all__ = [
     "process_group",
     "readable_graph",
     "readable_source",
+    "reads_are_observed",
     "recompile_reasons",
     "register_bytecode_hook",
     "register_weak_bytecode_hook",
@@ -221,5 +222,5 @@ def probe_all() -> None:
     ):
         find()
     if DYNAMO_HOOKS in sys.modules:
-        for find in (find_register_bytecode_hook, find_cache_entry_list, find_innermost_function):
+        for find in (find_register_bytecode_hook, find_cache_entry_list):
             find()

@@ -6,6 +6,20 @@ import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 from depyf.interrupts import pass_on
+from depyf.plain import (
+    attribute_of,
+    cause_of,
+    class_name,
+    context_of,
+    exception_said,
+    file_of,
+    hides_context,
+    name_of,
+    observes_reads,
+    plain_dict,
+    text_of,
+    traceback_of,
+)
 from depyf.torch.compat.probes import probe
 from depyf.trace.names import COMPILED_FUNCTION, RESUME_CODE, RESUME_FUNCTION
 
@@ -14,16 +28,15 @@ def _compiled_frame(name: str) -> Any:
     """A variable of the function of torch's that compiles a frame; None not inside of it."""
     frame: Optional[types.FrameType] = sys._getframe(2)
     while frame is not None:
-        if frame.f_code.co_name == "_compile" and frame.f_code.co_filename.endswith(
-            "convert_frame.py"
-        ):
+        if name_of(frame.f_code) == "_compile" and _converts(frame.f_code):
             return frame.f_locals.get(name)
         frame = frame.f_back
     return None
 
 
-def _dictionary(found: Any) -> Optional[Dict[str, Any]]:
-    return found if isinstance(found, dict) else None
+def _converts(code: types.CodeType) -> bool:
+    """Whether it is of the file of torch that compiles frames."""
+    return file_of(code).endswith("convert_frame.py")
 
 
 def resume_parameters(
@@ -40,11 +53,11 @@ def resume_parameters(
         if not RESUME_FUNCTION.match(name):
             continue
         value = scope.get(name) if scope is not None else None
-        body = getattr(value, "__code__", value)
-        if isinstance(body, types.CodeType) and RESUME_CODE.match(body.co_name):
+        body = attribute_of(value, "__code__", value)
+        if type(body) is types.CodeType and RESUME_CODE.match(body.co_name):
             found[name] = body.co_varnames[: body.co_argcount]
             continue
-        for cell in getattr(value, "__closure__", None) or ():
+        for cell in attribute_of(value, "__closure__") or ():
             try:
                 made = cell.cell_contents
             except ValueError:
@@ -96,9 +109,19 @@ def graph_outputs(
 def frame_globals() -> Optional[Dict[str, Any]]:
     """The globals of the frame that is being compiled, to be called from inside a bytecode hook.
 
-    None when not found.
+    None when not found; a copy where they are of a class of the program's own.
     """
-    return _dictionary(_compiled_frame("globals"))
+    return plain_dict(_compiled_frame("globals"))
+
+
+def reads_are_observed() -> bool:
+    """Whether Python calls a method of the program where the frame that is being compiled reads a
+    global, to be called from inside a bytecode hook.
+    """
+    scope = _compiled_frame("globals")
+    if not issubclass(type(scope), dict):
+        return False
+    return observes_reads(scope) or observes_reads(dict.get(scope, "__builtins__"))
 
 
 def installed_globals() -> Optional[Set[str]]:
@@ -109,7 +132,7 @@ def installed_globals() -> Optional[Set[str]]:
     """
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename.endswith("convert_frame.py"):
+        if _converts(frame.f_code):
             output = frame.f_locals.get("output")
             hooks = getattr(output, "cleanups", None)
             modules = getattr(output, "import_sources", None)
@@ -124,7 +147,7 @@ def frame_locals() -> Optional[Dict[str, Any]]:
 
     None when not found.
     """
-    return _dictionary(_compiled_frame("locals"))
+    return plain_dict(_compiled_frame("locals"))
 
 
 def frame_code() -> Optional[types.CodeType]:
@@ -139,7 +162,7 @@ def frame_code() -> Optional[types.CodeType]:
 def _known_line(filename: str, number: int) -> str:
     # what linecache knows, as torch's own stacks make it; its functions may be the program's
     cache = getattr(sys.modules.get("linecache"), "cache", None)
-    known = cache.get(filename) if isinstance(cache, dict) else None
+    known = dict.get(cache, filename) if isinstance(cache, dict) else None
     lines = known[2] if isinstance(known, tuple) and len(known) > 2 else []
     return str(lines[number - 1]).strip() if 0 < number <= len(lines) else ""
 
@@ -157,10 +180,11 @@ def exception_text(error: Optional[BaseException]) -> str:
     while error is not None and all(error is not one for one in known):
         known.append(error)
         found.insert(0, _text_of_one(error) + joined)
-        if error.__cause__ is not None:
-            error, joined = error.__cause__, _BECAUSE
+        cause = cause_of(error)
+        if cause is not None:
+            error, joined = cause, _BECAUSE
         else:
-            context = None if error.__suppress_context__ else error.__context__
+            context = None if hides_context(error) else context_of(error)
             error, joined = context, _MEANWHILE
     return "".join(found) if found else "NoneType: None\n"
 
@@ -173,7 +197,7 @@ _SAME_LINES = 3
 
 def _text_of_one(error: BaseException) -> str:
     lines: List[str] = []
-    trace, last, times = error.__traceback__, None, 0
+    trace, last, times = traceback_of(error), None, 0
     if trace is not None:
         lines.append("Traceback (most recent call last):")
     while trace is not None:
@@ -181,20 +205,14 @@ def _text_of_one(error: BaseException) -> str:
         times = times + 1 if last == (code, number) else 1
         last = code, number
         if times <= _SAME_LINES:
-            lines.append('  File "%s", line %s, in %s' % (code.co_filename, number, code.co_name))
-            shown = _known_line(code.co_filename, number or 0)
+            lines.append('  File "%s", line %s, in %s' % (file_of(code), number, name_of(code)))
+            shown = _known_line(file_of(code), number or 0)
             lines += ["    " + shown] if shown else []
         trace = trace.tb_next
-    kind = type(error)
-    module = kind.__module__
-    name = (
-        kind.__qualname__
-        if module in ("builtins", "__main__")
-        else "%s.%s" % (module, kind.__qualname__)
-    )
+    name = class_name(type(error))
     try:
-        said = str(error)
-    except Exception:  # of a class of the program
+        said = exception_said(error)
+    except Exception:
         pass_on()
         said = "<exception str() failed>"
     lines.append("%s: %s" % (name, said) if said else name)
@@ -206,9 +224,10 @@ def frames_of_failure(error: Optional[BaseException]) -> List[str]:
     them, outermost first; [] where torch does not tell.
     """
     found: List[str] = []
-    for frame in getattr(error, "real_stack", None) or ():
-        found.append('File "%s", line %d, in %s' % (frame.filename, frame.lineno or 0, frame.name))
-        code = _known_line(frame.filename, frame.lineno or 0)
+    for frame in attribute_of(error, "real_stack") or ():
+        name, file = text_of(frame.name), text_of(frame.filename)
+        found.append('File "%s", line %d, in %s' % (file, frame.lineno or 0, name))
+        code = _known_line(file, frame.lineno or 0)
         found += ["  " + code] if code else []
     return found
 
@@ -224,42 +243,49 @@ def calling_frames() -> List[Dict[str, Any]]:
     found: List[Tuple[types.CodeType, int]] = []
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename.endswith("convert_frame.py"):
+        if _converts(frame.f_code):
             found = []  # torch's own
         else:
             found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return [
         {
-            "filename": code.co_filename,
+            "filename": file_of(code),
             "line": line,
-            "name": code.co_name,
-            "loc": _known_line(code.co_filename, line),
+            "name": name_of(code),
+            "loc": _known_line(file_of(code), line),
         }
         for code, line in reversed(found)
     ]
 
 
-def find_innermost_function() -> Any:
-    def find() -> Any:
-        from torch._dynamo.eval_frame import innermost_fn
+#: wrappers of torch's around one function
+_MOST_WRAPPERS = 20
 
-        return innermost_fn
 
-    return probe("innermost function", find)
+def _innermost(compiled: Any) -> Any:
+    """The function that torch wrapped, as torch's innermost_fn finds it."""
+    for _ in range(_MOST_WRAPPERS):
+        inner = attribute_of(compiled, "_torchdynamo_orig_callable")
+        if inner is None or attribute_of(compiled, "_torchdynamo_wrapper_id", id(compiled)) != id(
+            compiled
+        ):
+            break
+        compiled = inner
+    return compiled
 
 
 def graph_module_of(compiled: Any) -> Any:
     """The torch.fx.GraphModule behind an installed `__compiled_fn_N`, where the backend runs it as
     it is; else None.
     """
-    find = find_innermost_function()
     try:
-        inner = find(compiled) if find is not None else compiled
-        owner = getattr(inner, "__self__", None) or inner
+        inner = _innermost(compiled)
+        owner = attribute_of(inner, "__self__")
+        owner = inner if owner is None else owner
         import torch
 
-        return owner if isinstance(owner, torch.fx.GraphModule) else None
+        return owner if issubclass(type(owner), torch.fx.GraphModule) else None
     except Exception:
         pass_on()
         return None
@@ -274,7 +300,7 @@ def recompile_reasons() -> List[str]:
     """
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename.endswith("convert_frame.py"):
+        if _converts(frame.f_code):
             found = frame.f_locals.get("recompile_reasons")
             if isinstance(found, list):
                 return [str(reason) for reason in found]
@@ -293,7 +319,7 @@ def graph_break_at_hand() -> Optional[str]:
     """
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename.endswith("convert_frame.py"):
+        if _converts(frame.f_code):
             reason = getattr(frame.f_locals.get("output"), "compile_subgraph_reason", None)
             if reason is not None and getattr(reason, "graph_break", False):
                 stack = "".join(traceback.format_list(reason.user_stack))

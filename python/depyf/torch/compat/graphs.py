@@ -6,6 +6,7 @@ import sys
 from typing import Any, Callable, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
 from depyf.interrupts import pass_on
+from depyf.plain import cause_of, context_of, name_of, text_of, traceback_of
 from depyf.torch.compat.probes import probe
 
 
@@ -26,15 +27,17 @@ def failing_node(error: Optional[BaseException]) -> Any:
 
     found, seen = None, 0
     while error is not None and found is None and seen < 8:
-        traced = error.__traceback__
+        traced = traceback_of(error)
         while traced is not None:
             code = traced.tb_frame.f_code
-            if code.co_name == "run_node" and code.co_argcount == 2:
+            if name_of(code) == "run_node" and code.co_argcount == 2:
                 itself, node = (traced.tb_frame.f_locals.get(one) for one in code.co_varnames[:2])
-                if isinstance(itself, torch.fx.Interpreter) and isinstance(node, torch.fx.Node):
+                if issubclass(type(itself), torch.fx.Interpreter) and issubclass(
+                    type(node), torch.fx.Node
+                ):
                     found = node
             traced = traced.tb_next
-        error, seen = error.__cause__ or error.__context__, seen + 1
+        error, seen = cause_of(error) or context_of(error), seen + 1
     return found
 
 
@@ -77,13 +80,13 @@ def traced_module(name: str) -> Any:
     module = probe("graphs behind traced texts", find)
     frame: Any = sys._getframe(1)
     for _ in range(24):
-        if frame is None or frame.f_code.co_name == "trace_structured":
+        if frame is None or name_of(frame.f_code) == "trace_structured":
             break
         frame = frame.f_back
     if (
         module is None
         or frame is None
-        or frame.f_code.co_name != "trace_structured"
+        or name_of(frame.f_code) != "trace_structured"
         or frame.f_back is None
     ):
         return None
@@ -161,8 +164,8 @@ def watch_formatted_graphs(tell: Callable[[str, Any], None]) -> Optional[Callabl
         return None
 
     def lazy_format_graph_code(name: str, gm: Any, *arguments: Any, **keywords: Any) -> Any:
-        caller = sys._getframe(1).f_globals.get("__name__", "")
-        if not str(caller).startswith("torch."):
+        caller = text_of(dict.get(sys._getframe(1).f_globals, "__name__"))
+        if not caller.startswith("torch."):
             tell(name, gm)
         return original(name, gm, *arguments, **keywords)
 

@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional
 
 from depyf.imports import WhenImported
 from depyf.interrupts import pass_on
+from depyf.plain import attribute_of, file_of, text_of
 from depyf.torch.compat.probes import (
     DYNAMO_HOOKS,
     _unavailable,
@@ -65,6 +66,12 @@ def register_bytecode_hook(
     return register(hook) if register is not None else None
 
 
+def _same_hook(one: Any, other: Any) -> bool:
+    if type(one) is not types.MethodType or type(other) is not types.MethodType:
+        return one is other
+    return one.__self__ is other.__self__ and one.__func__ is other.__func__
+
+
 def hooks_behind(hook: Any) -> List[str]:
     """Names of the bytecode hooks that torch calls after this one, with the places where they are
     defined.
@@ -78,10 +85,13 @@ def hooks_behind(hook: Any) -> List[str]:
     known = probe("table of bytecode hooks", find)
     hooks = list(known.values()) if isinstance(known, dict) else []
     found = []
-    for one in hooks[hooks.index(hook) + 1 :] if hook in hooks else ():
-        code = getattr(one, "__code__", None)
-        name = getattr(one, "__qualname__", type(one).__qualname__)
-        place = " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code is not None else ""
+    places = [place for place, one in enumerate(hooks) if _same_hook(one, hook)]
+    for one in hooks[places[0] + 1 :] if places else ():
+        code = attribute_of(one, "__code__")
+        known_as = text_of(attribute_of(one, "__qualname__"))
+        name = known_as or text_of(type.__dict__["__qualname__"].__get__(type(one)))
+        is_code = type(code) is types.CodeType
+        place = " (%s:%d)" % (file_of(code), code.co_firstlineno) if is_code else ""
         found.append("the bytecode hook %s%s" % (name, place))
     return found
 

@@ -4,6 +4,8 @@ import logging
 import sys
 from typing import Any, Callable, Dict, Optional
 
+from depyf.plain import name_of
+
 from depyf.torch.compat.probes import DYNAMO_HOOKS, note_unavailable, probe
 from depyf.torch.compat.records import find_trace_structured
 from depyf.torch.compat.unseen import find_set_eval_frame, untraced
@@ -23,7 +25,7 @@ class _AskedFusion(Dict[int, bool]):
 
     def __getitem__(self, level: int) -> bool:
         frame = sys._getframe(1).f_back  # of isEnabledFor, and of who asked it
-        if frame is not None and frame.f_code.co_name.startswith("log_ir_"):
+        if frame is not None and name_of(frame.f_code).startswith("log_ir_"):
             untraced(self._offer, frame.f_locals.get("nodes"))
         return super().__getitem__(level)
 

@@ -8,6 +8,7 @@ import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from depyf.interrupts import pass_on
+from depyf.plain import attribute_of, file_of, module_of, name_of
 from depyf.torch.compat.frames import exception_text
 from depyf.torch.compat.probes import probe
 from depyf.torch.compat.unseen import untraced
@@ -54,7 +55,7 @@ class _AskedHandlers(List[Any]):
         if len(self) != 1 or self[0] is not self.ours:
             return len(self) > 0
         frame = sys._getframe(1)
-        if frame.f_code.co_name == "trace_structured":
+        if name_of(frame.f_code) == "trace_structured":
             untraced(self._offer, frame.f_locals)
         return False
 
@@ -135,6 +136,12 @@ def payload_of(record: Offered) -> Any:
     Where that ends with the exception at hand, depyf has another function that formats it.
     """
     made = record.payload
+    if record.name == "dynamo_cpp_guards_str":
+        made = _of_plain_types(made)
+    if type(made) is types.FunctionType and _WRITES in (
+        made.__code__.co_names + made.__code__.co_freevars
+    ):
+        made = _of_plain_fields(made)
     if type(made) is not types.FunctionType:
         return made()
     code = made.__code__
@@ -145,6 +152,129 @@ def payload_of(record: Offered) -> Any:
         return made()
     own = types.FunctionType(code, {"traceback": _Formats}, code.co_name, None, made.__closure__)
     return own()
+
+
+def _of_plain_types(made: Any) -> Any:
+    """The function that makes the text of a guard tree, with the types that are named in it and the
+    keys by which values are found as `type` and `object` write them.
+    """
+    if type(made) is not types.FunctionType or made.__code__.co_freevars.count("self") != 1:
+        return made
+    cells = list(made.__closure__ or ())
+    place = made.__code__.co_freevars.index("self")
+    builder = cells[place].cell_contents
+    manager = attribute_of(builder, "guard_manager")
+    kind = type(manager)
+    if attribute_of(manager, "root") is None or "get_manager_line" not in vars(kind):
+        return made
+    shown = types.SimpleNamespace(guard_manager=_tree_of_plain_types(manager))
+    cells[place] = _cell_of(shown)
+    return types.FunctionType(made.__code__, made.__globals__, "made", None, tuple(cells))
+
+
+def _cell_of(value: Any) -> Any:
+    return (lambda: value).__closure__[0]  # type: ignore[index]
+
+
+def _of_plain_fields(made: types.FunctionType) -> Any:
+    """The function that makes the text of torch's figures of a graph, with what of them is the
+    program's written as `object` and `type` write it.
+    """
+
+    code = made.__code__
+    cells = list(made.__closure__ or ())
+    names = dict(made.__globals__)
+    place = code.co_freevars.index(_WRITES) if _WRITES in code.co_freevars else None
+    writes = names.get(_WRITES) if place is None else cells[place].cell_contents
+    if writes is None:
+        return made
+
+    def plainly(value: Any) -> Any:
+        return writes(_plain_value(value))
+
+    if place is None:
+        names[_WRITES] = plainly
+    else:
+        cells[place] = _cell_of(plainly)
+    return types.FunctionType(code, names, "made", None, tuple(cells))
+
+
+#: the function by which torch writes a dataclass
+_WRITES = "dataclass_repr"
+
+
+class _Written:
+    """Stands for an object of the program in a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _plain_value(value: Any) -> Any:
+    """A value of torch's, with stand-ins for what in it is the program's."""
+    kind = type(value)
+    if kind in _PLAIN or kind in (bytes, complex, type):
+        return value
+    if issubclass(kind, type):
+        return _Written(type.__repr__(value))
+    if kind in (list, tuple, set, frozenset):
+        return kind([_plain_value(one) for one in value])
+    if kind is dict:
+        return {_plain_value(key): _plain_value(one) for key, one in value.items()}
+    home = module_of(kind)
+    if home.partition(".")[0] not in ("torch", "sympy"):
+        return _Written(object.__repr__(value))
+    if dataclasses.is_dataclass(kind) and type(attribute_of(value, "__dict__")) is dict:
+        made = object.__new__(kind)
+        vars(made).update({name: _plain_value(one) for name, one in vars(value).items()})
+        return made
+    # it may hold a tensor of a class of the program
+    if home == "torch._subclasses.functional_tensor":
+        return _Written(object.__repr__(value))
+    return value
+
+
+def _tree_of_plain_types(manager: Any) -> Any:
+    """An object with what a guard manager has and the functions of its class."""
+    kind = type(manager)
+    line = vars(kind)["get_manager_line"]
+
+    def get_manager_line(self: Any, one: Any, *arguments: Any, **keywords: Any) -> Any:
+        return line(self, _PlainNode(one), *arguments, **keywords)
+
+    members = {
+        name: value
+        for name, value in vars(kind).items()
+        if name not in ("__dict__", "__weakref__", "__slots__", "__init__", "__new__")
+    }
+    members["get_manager_line"] = get_manager_line
+    shown = type(kind.__name__, (), members)()
+    vars(shown).update(vars(manager))
+    return shown
+
+
+class _PlainNode:
+    """A node of a guard tree that names the type of its value as `type` does, which a metaclass of
+    the program may do in another way.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+
+    def _class(self) -> Any:
+        return type(self._node)
+
+    __class__: Any = property(_class)  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+    def get_type_of_guarded_value(self) -> Any:
+        found = self._node.get_type_of_guarded_value()
+        return type.__repr__(found) if issubclass(type(found), type) else found
 
 
 class _Formats:
@@ -163,9 +293,9 @@ def drops_exceptions() -> bool:
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if code.co_name == "__exit__" and code.co_filename.endswith("metrics_context.py"):
+        if name_of(code) == "__exit__" and file_of(code).endswith("metrics_context.py"):
             drops = True
-        elif code.co_name == "_compile" and code.co_filename.endswith("convert_frame.py"):
+        elif name_of(code) == "_compile" and file_of(code).endswith("convert_frame.py"):
             return drops and "chromium_event_timed" in code.co_names
         frame = frame.f_back
     return False

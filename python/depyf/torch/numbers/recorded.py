@@ -1,11 +1,13 @@
 """What a stage of the compiler computes, value by value, while it runs."""
 
+import functools
 import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.compiling import parse
+from depyf.plain import file_of, name_of
 from depyf.torch import compat
 from depyf.torch.numbers.nodes import (
     UNWRITTEN,
@@ -252,9 +254,10 @@ class _KernelWatch:
         sys.settrace(self._previous)
 
     def _call(self, frame: Any, event: str, _: Any) -> Any:
-        if not re.match(r"^(call|partition_\d+)$", frame.f_code.co_name):
+        if not re.match(r"^(call|partition_\d+)$", name_of(frame.f_code)):
             return None
-        if "async_compile" not in frame.f_globals and "extern_kernels" not in frame.f_globals:
+        held = functools.partial(dict.__contains__, frame.f_globals)
+        if not held("async_compile") and not held("extern_kernels"):
             return None
         statements = _kernel_statements(frame.f_code)
         if not statements:
@@ -301,7 +304,7 @@ def _kernel_statements(code: Any) -> Dict[int, Tuple[str, List[str]]]:
 
     found: Dict[int, Tuple[str, List[str]]] = {}
     try:
-        tree = parse("".join(linecache.getlines(code.co_filename)))
+        tree = parse("".join(linecache.getlines(file_of(code))))
     except (SyntaxError, ValueError):
         tree = ast.parse("")
     for node in ast.walk(tree):

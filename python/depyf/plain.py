@@ -1,0 +1,150 @@
+"""Reads of the program's objects that call none of its methods.
+
+The class of an object, of an exception or of a dictionary of globals may have methods of its own,
+which count their calls, take locks or raise.
+"""
+
+import types
+
+TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded with the package
+if TYPE_CHECKING:
+    from typing import Any, Dict, Optional
+
+_MISSING = object()
+#: descriptors that are written in C, of which those of the program's objects run no Python
+_NATIVE = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def text_of(value: "Any") -> str:
+    """A text as an exact str; "" for what is no text."""
+    if type(value) is str:
+        return value
+    return str.__str__(value) if issubclass(type(value), str) else ""
+
+
+def name_of(code: types.CodeType) -> str:
+    """The name of a code object."""
+    return text_of(code.co_name)
+
+
+def qualified_name_of(code: types.CodeType) -> str:
+    """The qualified name of a code object; its name where this Python keeps no other."""
+    return text_of(getattr(code, "co_qualname", code.co_name))
+
+
+def file_of(code: types.CodeType) -> str:
+    """The name of the file of a code object."""
+    return text_of(code.co_filename)
+
+
+def plain_dict(value: "Any") -> "Optional[Dict[str, Any]]":
+    """A dictionary that has no methods of a class of the program: itself, or a copy of one that
+    has; None for what is no dictionary.
+    """
+    if type(value) is dict:
+        return value
+    return dict(dict.items(value)) if issubclass(type(value), dict) else None
+
+
+def observes_reads(scope: "Any") -> bool:
+    """Whether Python calls a method of the program where code with these globals reads one."""
+    kind = type(scope)
+    if kind is dict or not issubclass(kind, dict):
+        return False
+    found = _of_class(kind, "__getitem__")
+    return found is not dict.__dict__["__getitem__"] or _of_class(kind, "__missing__") is not None
+
+
+def attribute_of(value: "Any", name: str, default: "Any" = None) -> "Any":
+    """An attribute that an object or its class holds; `default` for one that has to be computed."""
+    kind = type(value)
+    found = _of_class(kind, name)
+    if type(found) in _NATIVE:
+        try:
+            return found.__get__(value, kind)
+        except AttributeError:
+            return default
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        held = None
+    if issubclass(type(held), dict):
+        own = dict.get(held, name, _MISSING)
+        if own is not _MISSING:
+            return own
+    if found is None or _of_class(type(found), "__get__") is not None:
+        return default
+    return found
+
+
+def _of_class(kind: type, name: str) -> "Any":
+    for one in type.__dict__["__mro__"].__get__(kind):
+        members = type.__dict__["__dict__"].__get__(one)
+        if name in members:
+            return members[name]
+    return None
+
+
+def cause_of(error: BaseException) -> "Optional[BaseException]":
+    """The exception that another one names as its cause."""
+    found: "Optional[BaseException]" = _CAUSE.__get__(error)
+    return found
+
+
+def context_of(error: BaseException) -> "Optional[BaseException]":
+    """The exception that was at hand when another one was raised."""
+    found: "Optional[BaseException]" = _CONTEXT.__get__(error)
+    return found
+
+
+def traceback_of(error: BaseException) -> "Optional[types.TracebackType]":
+    """Where an exception was raised."""
+    found: "Optional[types.TracebackType]" = _TRACEBACK.__get__(error)
+    return found
+
+
+def hides_context(error: BaseException) -> bool:
+    """Whether a traceback leaves out the context of an exception."""
+    return bool(_SUPPRESS.__get__(error))
+
+
+_CAUSE = BaseException.__dict__["__cause__"]
+_CONTEXT = BaseException.__dict__["__context__"]
+_TRACEBACK = BaseException.__dict__["__traceback__"]
+_SUPPRESS = BaseException.__dict__["__suppress_context__"]
+
+
+def class_name(kind: type) -> str:
+    """The qualified name of a class with its module, as a traceback has it."""
+    name = text_of(type.__dict__["__qualname__"].__get__(kind))
+    module = module_of(kind)
+    return name if module in ("", "builtins", "__main__") else "%s.%s" % (module, name)
+
+
+def module_of(kind: type) -> str:
+    """The module of a class."""
+    return text_of(type.__dict__["__module__"].__get__(kind))
+
+
+def exception_said(error: BaseException) -> str:
+    """What `str` makes of an exception, unless its class has a method of the program for that."""
+    kind = type(error)
+    for one in type.__dict__["__mro__"].__get__(kind):
+        made = type.__dict__["__dict__"].__get__(one).get("__str__")
+        if made is None:
+            continue
+        if type(made) is types.FunctionType:
+            home = text_of(dict.get(made.__globals__, "__name__")).partition(".")[0]
+            if home != "torch":
+                made = BaseException.__str__
+        break
+    arguments = _ARGUMENTS.__get__(error)
+    if all(type(one) in _EXACT for one in arguments):
+        return text_of(made(error))
+    return ", ".join(
+        str(one) if type(one) in _EXACT else type.__repr__(type(one)) for one in arguments
+    )
+
+
+_ARGUMENTS = BaseException.__dict__["args"]
+_EXACT = (str, int, float, bool, bytes, type(None))
