@@ -67,6 +67,27 @@ def changes(document: Document, most: int = 3) -> List[Change]:
     return _listed(_found(document, *_seen(document)), most)[:most]
 
 
+def ranked(
+    document: Document, nodes: List[Any], causes: List[Dict[str, Any]]
+) -> Dict[int, Tuple[int, str, str]]:
+    """What the list of changes has of causes, for a page that lists these.
+
+    Returns:
+        By the id of a cause: its place in the order; what its change saves, or where that is
+        counted; and what is said of it instead of advice where another change leaves nothing of it.
+    """
+    found: Dict[int, Tuple[int, str, str]] = {}
+    for change in _listed(_found(document, nodes, causes), _CHOSEN):
+        at = place(*_shown_at(change), False)
+        told = "Nothing is left of it after the change at %s." % at
+        rows = [(change, _saved(change), "")]
+        rows += [(one, "counted at " + at, "") for one in change.also]
+        rows += [(one, "counted at " + at, told) for one in change.gone]
+        for one, saved, gone in rows:
+            found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
+    return found
+
+
 def _seen(document: Document) -> Tuple[List[Any], List[Dict[str, Any]]]:
     """The nodes of a run, and their causes: see `overview.nodes_of` and `overview.causes`."""
     from depyf.report import overview

@@ -6,7 +6,7 @@ import re
 import sys
 import textwrap
 import types
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Container, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.model import resumed_after
 from depyf.plain import name_of, qualified_name_of
@@ -188,16 +188,36 @@ def cell_note(source: str) -> str:
 _OWN_VALUE = re.compile(r"(?m)^ *(\w+) = \1$")
 
 
-def own_value_note(source: str) -> str:
-    """Comment lines that say what an assignment of a variable to itself is for."""
+def own_value_note(source: str, cells: Container[str] = ()) -> str:
+    """Comment lines that say what assignments of variables to themselves are for.
+
+    Args:
+        source: the code.
+        cells: the variables that other functions share.
+    """
     names = list(dict.fromkeys(_OWN_VALUE.findall(source)))
-    if not names:
-        return ""
-    text = (
-        "`%s = %s` changes nothing: inner functions share this variable, so torch writes its value "
-        "back after the graph, and the value is still the same."
-    )
-    return "\n" + wrapped(text % (names[0], names[0]))
+    texts = []
+    for shared in (True, False):
+        found = ["`%s = %s`" % (name, name) for name in names if (name in cells) is shared]
+        if not found:
+            continue
+        many = len(found) > 1
+        told = " and ".join([", ".join(found[:-1]), found[-1]] if many else found)
+        told += " change nothing: " if many else " changes nothing: "
+        if shared:
+            told += "inner functions share %s, so torch writes %s " % (
+                ("these variables", "their values") if many else ("this variable", "its value")
+            )
+            told += "back after the graph, and %s still the same." % (
+                "the values are" if many else "the value is"
+            )
+        else:
+            told += (
+                "behind the graph, torch writes the variables back that the code below uses, and "
+                "%s still the same." % ("the values of these are" if many else "its value is")
+            )
+        texts.append("\n" + wrapped(told))
+    return "".join(texts)
 
 
 _UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)$")
@@ -212,6 +232,23 @@ def unused_note(source: str) -> str:
     text = (
         "The code below `if False:` never runs. It makes Python keep these variables in cells, "
         "which inner functions could share, as torch's bytecode does: %s." % names
+    )
+    return "\n" + wrapped(text)
+
+
+_UNUSED_RESULT = re.compile(r"(?m)^ *(__compiled_fn_\d+)\(")
+
+
+def unused_result_note(source: str) -> str:
+    """Comment lines on the calls of graphs of whose results `source` makes nothing."""
+    names = list(dict.fromkeys(_UNUSED_RESULT.findall(source)))
+    if not names:
+        return ""
+    many = len(names) > 1
+    text = "Nothing below uses what %s %s: torch calls %s all the same." % (
+        " and ".join("`%s`" % name for name in names),
+        "return" if many else "returns",
+        "these graphs" if many else "the graph",
     )
     return "\n" + wrapped(text)
 

@@ -312,6 +312,7 @@ class Entry:
     # breaks at its place: names of `calls` -> the first one
     aliases: Dict[str, str] = field(default_factory=dict)
     resumes: str = ""  # of a resume function for which torch made no code: its global name
+    runs_on: int = 0  # the line from which on the function's own code runs behind the graph, or 0
     artifacts: List[Artifact] = field(default_factory=list)
     missing: Dict[str, str] = field(default_factory=dict)  # stage -> why torch did not make it
     guards: List[Guard] = field(default_factory=list)
@@ -455,6 +456,7 @@ class Entry:
             "calls": self.calls,
             "aliases": self.aliases,
             "resumes": self.resumes,
+            "runs_on": self.runs_on,
             "original_bytecode": self.original_bytecode,
             "transformed_bytecode": self.transformed_bytecode,
             "guards": [guard.to_json() for guard in self.guards],

@@ -21,6 +21,7 @@ from typing import (
     NamedTuple,
     Optional,
     Sequence,
+    Set,
     Tuple,
 )
 
@@ -61,6 +62,7 @@ from depyf.legend import (
     random_note,
     table_of_globals,
     unused_note,
+    unused_result_note,
     with_named_objects,
     wrapped,
 )
@@ -130,9 +132,17 @@ class Recompiled(
         return self.code is not None
 
 
-def _notes_of_torch(source: str) -> str:
+def _notes_of_torch(source: str, code: types.CodeType) -> str:
     """Comment lines on what torch's code does for which Python has no plain words."""
-    return cell_note(source) + own_value_note(source) + unused_note(source) + random_note(source)
+    own_values = own_value_note(source, _cells(code))
+    texts = cell_note(source), own_values, unused_note(source), random_note(source)
+    return "".join(texts) + unused_result_note(source)
+
+
+def _cells(code: types.CodeType) -> Set[str]:
+    """The variables of a function and of those in it that several functions share."""
+    inner = (one for one in code.co_consts if type(one) is types.CodeType)
+    return {*code.co_cellvars, *code.co_freevars}.union(*map(_cells, inner))
 
 
 def recompile(
@@ -169,7 +179,7 @@ def recompile(
     itself, which count also where they look like torch's. `callee_parameters` and `callee_results`
     map global names of functions to names of their parameters, and of graphs to names of their
     outputs.
-    `about` stands in the first line, as a comment, and `notes` as comments at the end.
+    `about` stands in the first lines, as comments, and `notes` as comments at the end.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -377,7 +387,7 @@ def _attempt(
         code,
         source
         + notes
-        + (_notes_of_torch(source) if dynamo else "")
+        + (_notes_of_torch(source, original) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,
@@ -399,12 +409,12 @@ def _head(
     """Comment lines above a function.
 
     Args:
-        about: what stands in the first line, "" for nothing.
+        about: lines that stand first, "" for none.
         globals_of_torch: name in the source -> the name that torch gave it.
         frees: free variables to be named.
         in_factory: the function stands in one that has them.
     """
-    head = wrapped(shown(about)) if about else ""
+    head = "".join(wrapped(shown(line)) for line in about.splitlines())
     head += table_of_globals(globals_of_torch)
     if frees:
         said = "free variables of the function: %s" % ", ".join(frees)

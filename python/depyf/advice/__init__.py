@@ -8,7 +8,7 @@ else that helps is torch's own hint and is shown as such.
 
 import re
 from collections import namedtuple
-from typing import Dict, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
 
 #: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
 #: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".
@@ -17,6 +17,26 @@ Help = namedtuple("Help", "text before after patch")
 #: torch's name for it and `where` in all that torch says; `names` is a pattern with named groups;
 #: `words` say what happened, in plain words.
 Row = namedtuple("Row", "key ids reason where names words help")
+
+#: names that torch makes up, which stand in no source of the program's
+_TORCHS = re.compile(
+    r"(?<![\w.])(___\w+"
+    r"|__(nested|resume|compiled_fn|builtins_dict|import|transformed|gen_rand)_\w+)"
+)
+
+
+def keep_to_program(said: Dict[str, Any]) -> None:
+    """Takes out advice with a name of torch's: no line of a program can be changed by it.
+
+    Args:
+        said: of a break, a recompile or a failure; its `help` and `patches` stay of equal length.
+    """
+    kept = [number for number, one in enumerate(said["help"]) if not _TORCHS.search(one)]
+    if len(kept) < len(said["help"]):
+        patches = said.get("patches") or ()
+        said["patches"] = [patches[number] for number in kept if number < len(patches)]
+        said["help"] = [said["help"][number] for number in kept]
+
 
 #: rows of what torch does by design: nothing to mend, so they follow all else
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")

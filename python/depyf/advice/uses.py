@@ -20,7 +20,7 @@ def parsed(file: str) -> Optional[ast.Module]:
     """The syntax tree of a program's file; None where it cannot be read."""
     cached = linecache.cache.get(file)
     if cached is not None and len(cached) == 4 and cached[1] is None:  # code of exec, in no file
-        return _tree("".join(cached[2]))
+        return tree_of("".join(cached[2]))
     try:
         state = os.stat(file)
         # a dump names files, and may be anybody's: a device or a pipe would never end
@@ -35,13 +35,14 @@ def parsed(file: str) -> Optional[ast.Module]:
 def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
     try:
         with tokenize.open(file) as stream:
-            return _tree(stream.read())
+            return tree_of(stream.read())
     except (OSError, SyntaxError, ValueError, UnicodeError):
         return None
 
 
 @lru_cache(maxsize=16)
-def _tree(source: str) -> Optional[ast.Module]:
+def tree_of(source: str) -> Optional[ast.Module]:
+    """The syntax tree of a text; None where it is none of Python's."""
     try:
         return compiling.places_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -554,7 +555,7 @@ def tests_and_fills(file: str, line: int, name: str) -> bool:
 
 def sets_in(source: str, name: str) -> bool:
     """Whether a function, given its source, assigns to what has this name."""
-    tree = _tree(textwrap.dedent(source))
+    tree = tree_of(textwrap.dedent(source))
     for node in ast.walk(tree) if tree is not None else ():
         targets: List[Any] = []
         if isinstance(node, ast.Assign):

@@ -155,6 +155,7 @@ _ENTRY = {
     "calls": [""],
     "aliases": {},
     "resumes": "",
+    "runs_on": 0,
     "reasons": [""],
     "user_stack": [""],
     "missing": {},

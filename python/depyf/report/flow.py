@@ -205,22 +205,40 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
         own = id(child.function or child)
         if child.is_resume and own not in below:
             found.setdefault(own, child)
+    return (
+        [
+            {
+                "label": "▷ " + child.key,
+                "kind": "function",
+                "link": "#compile/" + child.key,
+                "title": "continues in %s, which was compiled for another call" % child.called,
+            }
+            for child in found.values()
+        ]
+        + [
+            {
+                "label": "▷ %s · no compile" % name,
+                "kind": "function",
+                "link": "#compile/" + node.key,
+                "title": "%s: %s" % (name, node.no_compile_of(name)),
+            }
+            for name in node.uncompiled
+        ]
+        + _plain_rest(node)
+    )
+
+
+def _plain_rest(node: Node) -> List[Dict[str, Any]]:
+    """The function's own code that runs behind a graph, where there is no resume function."""
+    if not node.runs_on:
+        return []
     return [
         {
-            "label": "▷ " + child.key,
+            "label": "plain Python from line %d on" % node.runs_on,
             "kind": "function",
-            "link": "#compile/" + child.key,
-            "title": "continues in %s, which was compiled for another call" % child.called,
+            "link": "#compile/%s/why" % node.key,
+            "title": words.runs_on_from(node.runs_on),
         }
-        for child in found.values()
-    ] + [
-        {
-            "label": "▷ %s · no compile" % name,
-            "kind": "function",
-            "link": "#compile/" + node.key,
-            "title": "%s: %s" % (name, node.no_compile_of(name)),
-        }
-        for name in node.uncompiled
     ]
 
 

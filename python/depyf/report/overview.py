@@ -2,6 +2,7 @@
 follow each other.
 """
 
+import ast
 import re
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
@@ -158,6 +159,24 @@ def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
     return None
 
 
+#: torch's name for the variables of a resume function's callers
+_OF_FRAME = "__nested_frame_values"
+
+
+def _given_to_rest(run: Document, name: str) -> Sequence[ast.expr]:
+    """What the first code that calls a resume function gives it; () where it is not there."""
+    for function in run.get("functions") or ():
+        for entry in function.get("entries") or ():
+            calls = {name} & {*(entry.get("calls") or ()), *(entry.get("aliases") or {}).values()}
+            tree = uses.tree_of(str(entry.get("source") or "")) if calls else None
+            for node in ast.walk(tree) if tree is not None else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    called = node.func.id
+                    if (entry.get("aliases") or {}).get(called, called) == name:
+                        return node.args
+    return ()
+
+
 def _state_guard(entry: Document) -> str:
     """The guard of a compile on torch's global state, as text; "" for none."""
     for guard in entry.get("guards") or ():
@@ -242,8 +261,11 @@ class Node:
         source, line = "", 0
         if self.function and self.is_resume:
             source, line = self.function.get("source") or "", self.resumes_at
+        handed: Sequence[ast.expr] = ()
+        if any(_OF_FRAME in str(reason) for reason in self.entry.get("reasons") or ()):
+            handed = _given_to_rest(self.run, str((self.function or {}).get("global_name")))
         found = [
-            words.of_reason(str(reason), source, line, parameters)
+            words.of_reason(str(reason), source, line, parameters, handed)
             for reason in self.entry.get("reasons") or ()
         ]
         for reason in found:
@@ -255,10 +277,10 @@ class Node:
             words.describe_decision(reason, self.place, _known(self.entry))
             at = re.search(r"stride mismatch at index (\d+)", reason["failed"])
             if at is not None:
-                sizes = _sizes(self._tried(reason["tried"]) or {})
+                sizes = _sizes(self.tried(reason["tried"]) or {})
                 dimension = words.short(reason["name"]), int(at.group(1))
                 words.describe_stride(reason, sizes.get(dimension, ""))
-            small = reason["row"] == "size" and self._tried(reason["tried"])
+            small = reason["row"] == "size" and self.tried(reason["tried"])
             beside = _small_beside(small, self.entry) if small else None
             changed = _changed_sizes(small, self.entry) if small else []
             if changed:
@@ -309,7 +331,7 @@ class Node:
         """(attribute, its value then, its value now) by which an earlier entry was made for another
         object of a class than this one: it fits in no case, and why torch looks at first.
         """
-        before, now = of_object(self._tried(compile_id) or {}), of_object(self.entry)
+        before, now = of_object(self.tried(compile_id) or {}), of_object(self.entry)
         for name, value in before.items():
             if now.get(name, value) != value and now[name] not in ("int", "float"):  # symbolic
                 sizes = value.startswith("[")  # of a parameter, which no module changes
@@ -341,10 +363,10 @@ class Node:
         if reason["row"] not in advice.NO_ACTION:
             return False
         made = _state_of(reason, self.entry)
-        if not made or made == _state_of(reason, self._tried(reason["tried"])):
+        if not made or made == _state_of(reason, self.tried(reason["tried"])):
             return False
         others = [one for one in reasons if one["row"] not in advice.NO_ACTION]
-        return any(_state_of(reason, self._tried(one["tried"])) == made for one in others)
+        return any(_state_of(reason, self.tried(one["tried"])) == made for one in others)
 
     def _say_why_constant(self, reason: words.Said) -> None:
         """Says of a size that was symbolic, and a constant of the entry that was tried all the
@@ -353,7 +375,7 @@ class Node:
         settings = (self.entry.get("metrics") or {}).get("settings")
         if isinstance(settings, dict) and settings.get("assume_static_by_default") is False:
             words.keep_unless_dynamic(reason)
-        tried = self._tried(reason["tried"])
+        tried = self.tried(reason["tried"])
         at = re.search(r"size mismatch at index (\d+)", reason["failed"])
         if tried is None or at is None:
             return
@@ -378,7 +400,7 @@ class Node:
 
     def _look_beside(self, reason: words.Said) -> None:
         """Says of a number that is symbolic now why that spares no compile, where it does not."""
-        tried = self._tried(reason["tried"])
+        tried = self.tried(reason["tried"])
         if tried is None:
             return
         source = str((self.function or {}).get("source") or "")
@@ -392,11 +414,11 @@ class Node:
     def _has_texts(self, reason: words.Said) -> bool:
         """Whether a list whose length changed holds texts, by which compile the guards tell."""
         form = re.compile(re.escape(words.short(reason["name"])) + r"\[\d+\] == ['\"]")
-        entries = [self.entry, self._tried(reason["tried"]) or {}]
+        entries = [self.entry, self.tried(reason["tried"]) or {}]
         guards = [guard for entry in entries for guard in entry.get("guards") or ()]
         return any(form.match(words.short(str(one.get("text") or ""))) for one in guards)
 
-    def _tried(self, compile_id: str) -> Optional[Document]:
+    def tried(self, compile_id: str) -> Optional[Document]:
         """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""
         tried = None
         for entry in (self.function or {}).get("entries") or ():
@@ -408,7 +430,7 @@ class Node:
 
     def _stacks_of(self, compile_id: str) -> List[List[str]]:
         """Stacks of the lines that made the guards of an earlier entry."""
-        tried = self._tried(compile_id) or {}
+        tried = self.tried(compile_id) or {}
         stacks = list(tried.get("conditions") or ())
         stacks += [stack_lines(one.get("user_stack"), {}) for one in tried.get("symbols") or ()]
         stacks += [one["user_stack"] for one in tried.get("guards") or () if one.get("user_stack")]
@@ -417,7 +439,7 @@ class Node:
     def _place_of_tensor(self, reason: words.Said) -> None:
         """The line because of which a tensor is guarded; torch's reason for one names none."""
         match = _OF_TENSOR.match(reason["failed"])
-        tried = self._tried(reason["tried"]) if match and not reason["line"] else None
+        tried = self.tried(reason["tried"]) if match and not reason["line"] else None
         for guard in (tried or {}).get("guards") or ():
             if guard.get("kind") != "TENSOR_MATCH" or not match:
                 continue
@@ -427,7 +449,7 @@ class Node:
                 break
 
     def _compare_states(self, reason: words.Said) -> None:
-        tried = self._tried(reason["tried"])
+        tried = self.tried(reason["tried"])
         if tried is not None:
             words.describe_state(reason, _state_guard(tried), _state_guard(self.entry))
 
@@ -441,7 +463,7 @@ class Node:
         """The other function for which a decorator's wrapper was compiled when the entry was made
         that a reason names; "" where it was the same.
         """
-        tried = self._tried(reason["tried"]) if self.through else None
+        tried = self.tried(reason["tried"]) if self.through else None
         if tried is None:
             return ""
         before = str(tried.get("qualname") or (self.function or {}).get("qualname") or "")
@@ -584,11 +606,27 @@ class Node:
             return TRACED_BACKWARD
         return "%s:%d" % self.place if self.place[1] else self.place[0]
 
+    @property
+    def runs_on(self) -> int:
+        """The line from which on the function's own code runs behind the graph; 0 for none."""
+        return _whole(self.entry.get("runs_on"))
+
+    @property
+    def rest_in_words(self) -> str:
+        """What is said of the function's own code that runs behind the graph; "" for none."""
+        said = words.runs_on_from(self.runs_on) if self.runs_on else ""
+        return said[:1].upper() + said[1:]
+
     def no_compile_of(self, name: str) -> str:
         """What is said of a resume function of those that it calls, of which torch made none."""
         outer = words.given_to(str(self.entry.get("source") or ""), name)
         outer = "" if outer in self.uncompiled else outer
-        return words.no_compile_of_rest(len(self.entry.get("calls") or ()), outer)
+        calls = len(self.entry.get("calls") or ())
+        return words.no_compile_of_rest(calls, outer, self._ended_well())
+
+    def _ended_well(self) -> bool:
+        """Whether no exception ended the block, which a run tells that has ended."""
+        return not self.run.get("error") and not self.run.get("open")
 
     @property
     def frame(self) -> Tuple[Any, ...]:
@@ -819,6 +857,68 @@ def _constant_beside(
     return None
 
 
+#: what a guard asks for: one value, None, or what a tensor is
+_IS_VALUE = re.compile(
+    r"^(?P<name>[^=<>!(]+?) "
+    r"(?:== (?P<value>-?\d[\w.+-]*|['\"].*['\"]|True|False)|is (?P<none>None))$"
+)
+_IS_TENSOR = re.compile(
+    r"^check_tensor\((?P<name>[^,]+), .*?\), torch\.(?P<dtype>\w+), "
+    r".*?requires_grad=(?P<grad>\w+)"
+)
+_OF_PROGRAM = re.compile(r"^(?!_)[A-Za-z]\w*(\.(?!_)\w+|\[(\d+|'\w+')\])*$")
+
+
+def _asked_of(entry: Document) -> Dict[Tuple[str, str], str]:
+    """("value", "dtype" or "grad", name) -> what the guards of a compile ask for."""
+    found: Dict[Tuple[str, str], str] = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        value, tensor = _IS_VALUE.match(text), _IS_TENSOR.match(text)
+        if value is not None:
+            found["value", value.group("name")] = value.group("value") or "None"
+        elif tensor is not None:
+            for what in ("dtype", "grad"):
+                found[what, tensor.group("name")] = tensor.group(what)
+    for symbol in entry.get("symbols") or ():
+        name = words.short(str(symbol.get("source") or "")) if isinstance(symbol, dict) else ""
+        found.setdefault(("value", name), "")
+    return found
+
+
+def _differing(reason: words.Said, tried: Document, entry: Document) -> List[Tuple[str, str, str]]:
+    """(name, before, after) of what else two compiles ask for differently than what a reason names:
+    the earlier one would not fit if the reason alone were gone. `after` is "" for any number.
+    """
+    now = _asked_of(entry)
+    own = words.short(reason["name"])
+    found = []
+    for (what, name), before in _asked_of(tried).items():
+        after = now.get((what, name), before)
+        if after == before or name == own:
+            continue
+        if not after and (before in ("0", "1") or reason["row"] in words.SYMBOLIC):
+            continue  # what makes one number symbolic makes the others so
+        if _OF_PROGRAM.match(name) and ("None" not in (before, after) or what == "value"):
+            form = "requires_grad=%s" if what == "grad" else "%s"
+            found.append((name, form % before, form % after if after else ""))
+    return found
+
+
+def _tell_differing(nodes: Sequence[Node]) -> None:
+    """Says in the advice for a recompile what else has to change to spare it."""
+    for node in nodes:
+        for reason in node.reasons[:1]:
+            if not reason["help"] or reason["beside"] or reason["of_another"]:
+                continue
+            if reason["row"] in advice.NORMAL + advice.NO_ACTION + ("value of each object",):
+                continue
+            tried = node.tried(reason["tried"])
+            others = _differing(reason, tried, node.entry) if tried is not None else []
+            if others:
+                words.describe_differing(reason, others)
+
+
 def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, str]]:
     """(tensor, dimension, size) of one that had a size of 0 or 1 in the entry that was tried, and
     has another in the one that was made: torch names only the first that differs.
@@ -1042,6 +1142,11 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _advise_of_constants(of_run)
         _advise_limits(of_run)
         words.name_readers([one for node in of_run for one in node.reasons])
+        _tell_differing(of_run)
+        for node in of_run:
+            for said in (*node.breaks, *node.reasons, node.failure):
+                if said is not None:
+                    advice.keep_to_program(said)
     return found
 
 

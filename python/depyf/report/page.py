@@ -8,9 +8,9 @@ import io
 import json
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
-from depyf import schema, summary
+from depyf import advise, schema, summary
 from depyf.files import write_atomically
 from depyf.report import collectives, flow, graphs, overview, runtime, words
 from depyf.report.base import MARK, ReportError
@@ -225,7 +225,7 @@ def render(runs: List[Document], folder: str, nodes: Optional[List[Node]] = None
             ("compile", packed([_data(view["data"]) for view in views])),
         ]
 
-    causes = overview.alike(overview.causes(nodes))
+    causes = _causes(runs, nodes)
     avoidable = overview.avoidable(nodes)
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
@@ -285,6 +285,20 @@ def _when(run: Document) -> str:
         return "%04d-%02d-%02d %02d:%02d" % moment[:5]
     except (OverflowError, OSError, ValueError):
         return ""
+
+
+def _causes(runs: Sequence[Document], nodes: Sequence[Node]) -> List[Dict[str, Any]]:
+    """What to look at first, with figures and in the order of the changes of `depyf.advise`; then
+    that for which there is no change.
+    """
+    found = overview.causes(nodes)
+    ranks = advise.ranked(runs[0], list(nodes), found)
+    rows = overview.alike(found)
+    for row in rows:
+        known = [ranks[id(one)] for one in row["places"] if id(one) in ranks]
+        first = min(known, key=lambda one: one[0]) if known else (0, "", "")
+        row["rank"], row["saved"], row["gone"] = first
+    return sorted(rows, key=lambda row: row["rank"] or len(found) + 1)
 
 
 def _tiles(nodes: List[Node]) -> List[Row]:

@@ -70,6 +70,18 @@ def left_to_tracebacks(path: str) -> None:
         dict.pop(cache, path, None)
 
 
+def own_code_from(original: types.CodeType, made: types.CodeType) -> int:
+    """The first line of the function's own code with which the code that torch made of it goes on;
+    0 where torch made all of it itself, or of the function's own only the line of a break.
+    """
+    own, kept = (
+        {line for _, line in dis.findlinestarts(code) if line} - {made.co_firstlineno}
+        for code in (original, made)
+    )
+    lines = own & kept
+    return min(lines) if len(lines) > 1 else 0
+
+
 def source_of(code: types.CodeType) -> str:
     """The source text of a code object from its file, empty when there is none."""
     try:

@@ -147,6 +147,11 @@ _NAMES_OF_TORCH = tuple(
             "sets an attribute as `object.__setattr__` does, without the descriptors of the class.",
         ),
         ("call_size", r"\b", "the size of a dimension of a tensor."),
+        (
+            "_as_tensor_fullprec",
+            r"\b",
+            "a tensor of a number of Python's: a float as float64, an int as int64.",
+        ),
     )
 )
 _PATCHES = (
@@ -1105,6 +1110,8 @@ def _overview_entry(
                 why,
             )
         )
+    if entry.runs_on:
+        lines.append("- not compiled: " + words.runs_on_from(entry.runs_on))
     titles = {rest.name: rest.title for rest in entry._rests}
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""

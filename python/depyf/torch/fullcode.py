@@ -888,6 +888,7 @@ class Renderer:
             if candidate.global_name is not None:
                 self._by_name.setdefault(candidate.global_name, []).append(candidate)
         self._names = run.resume_names()
+        self._ended_well = not run.error
         if nodes is None:
             nodes = nodes_by_entry(run)
         self._nodes = nodes
@@ -898,6 +899,8 @@ class Renderer:
             told = ["compiled again because: " + one for one in reasons_in_words(entry, node)]
             for one, why in zip(entry.breaks, breaks_in_words(entry, node)):
                 told.append("graph break at %s: %s" % (one.location or "?", why))
+            if entry.runs_on:
+                told.append("not compiled: " + words.runs_on_from(entry.runs_on))
             self._told[id(entry)] = told
         compiled = {one.global_name for one in run.functions}
         #: resume functions for which torch made no code, by their first global
@@ -994,7 +997,7 @@ class Renderer:
             entry = callers[name]
             outer = words.given_to(entry.source, name)
             outer = "" if outer in missing else outer
-            said = words.no_compile_of_rest(len(entry.calls), outer)
+            said = words.no_compile_of_rest(len(entry.calls), outer, self._ended_well)
             said_of.setdefault(said, []).append(name)
         for why, missed in said_of.items():
             said = "%s: %s" % (", ".join(missed), why)

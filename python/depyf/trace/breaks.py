@@ -1,8 +1,10 @@
 """What torch prints for a graph break, read back."""
 
 import re
+from typing import Optional, Sequence, Tuple
 
 from depyf.model import GraphBreak
+from depyf.terminal import parse_place
 
 #: what stands before the reason of a graph break: torch 2.12 and later, and where it gives the
 #: function up
@@ -21,6 +23,22 @@ def _named_as_later(found: GraphBreak) -> GraphBreak:
     if found.reason == "Data-dependent jump" or found.reason.startswith("generic_jump "):
         found.reason = "Data-dependent branching"
     return found
+
+
+def own_place(found: GraphBreak, filename: str, names: Sequence[str]) -> Optional[Tuple[str, int]]:
+    """(file, line) at which a function reaches a break; None where torch does not tell.
+
+    Args:
+        found: the break, which may be in what the function calls.
+        filename: that of the function.
+        names: the function's own, and others under which torch may tell of it.
+    """
+    for text in reversed(found.user_stack):
+        place = parse_place(text)
+        if place is not None and place[0] == filename:
+            if text.split("\n", 1)[0].rpartition(" in ")[2].strip() in names:
+                return place
+    return None
 
 
 def parse_break(text: str, attempt: int) -> GraphBreak:

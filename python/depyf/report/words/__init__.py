@@ -12,6 +12,7 @@ from depyf.report.words.beside import (
     describe_constant,
     describe_decided_size,
     describe_decision,
+    describe_differing,
     describe_equal_sizes,
     describe_float,
     describe_handed_on,
@@ -36,7 +37,14 @@ from depyf.report.words.beside import (
     of_type,
     type_of_literal,
 )
-from depyf.report.words.breaks import Said, gives_up, leave_out, name_needed, of_break
+from depyf.report.words.breaks import (
+    Said,
+    gives_up,
+    leave_out,
+    name_needed,
+    of_break,
+    runs_on_from,
+)
 from depyf.report.words.caches import graphs_asked_for
 from depyf.report.words.failures import (
     from_then_on,
@@ -76,6 +84,7 @@ __all__ = [
     "describe_constant",
     "describe_decided_size",
     "describe_decision",
+    "describe_differing",
     "describe_equal_sizes",
     "describe_float",
     "describe_handed_on",
@@ -123,6 +132,7 @@ __all__ = [
     "of_type",
     "outcome",
     "place_reason",
+    "runs_on_from",
     "short",
     "split_location",
     "type_of_literal",

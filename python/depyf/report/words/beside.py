@@ -697,6 +697,28 @@ def describe_beside(found: Said, other: Said) -> None:
         found["patches"] = [""] * len(found["help"])
 
 
+#: values beside that of a reason that are named
+_DIFFERING = 3
+
+
+def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> None:
+    """Says that other values differ, too, for each of which torch compiles again.
+
+    Args:
+        found: the reason.
+        others: (name, before, after) of each; `after` is "" for any number.
+    """
+    named = ["`%s` was %s, is %s" % (name, a, b or "another") for name, a, b in others[:_DIFFERING]]
+    more = len(others) - len(named)
+    told = "; ".join(named) + ("; and %d more" % more if more else "")
+    found["words"] += "; beside it, " + told
+    end = " That alone spares no compile: %s. %s to stay the same, too." % (
+        told,
+        "It has" if len(others) == 1 else "They have",
+    )
+    found["help"] = [one + end for one in found["help"]]
+
+
 def describe_stop(found: Said) -> None:
     """Says that the compile for any number has a graph break, which one for a number alone has not:
     made symbolic from the start, it would break at once.

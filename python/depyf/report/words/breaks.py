@@ -373,6 +373,19 @@ def gives_up(is_rest: bool) -> str:
     ) % ("rest of the" if is_rest else "whole")
 
 
+def runs_on_from(line: int) -> str:
+    """What becomes of a function behind a graph for whose break torch makes no resume function.
+
+    Args:
+        line: the first of those that run as they are.
+    """
+    return (
+        "from line %d on the function's own code runs, as plain Python at each call: the break is "
+        "inside of a `with` or `try` for which torch makes no resume function. Torch compiles only "
+        "functions that this code calls. A break behind that block has a resume function." % line
+    )
+
+
 #: the function that torch gives up at a break, and that of a frame
 _SKIPPED = re.compile(r"frame skipped: (?P<name>\S+) \(")
 

@@ -47,21 +47,28 @@ _NO_COMPILE_OF_ONLY_REST = (
     "torch made no code for it. Either torch found nothing to compile in it and it ran as plain "
     "Python, or no call reached it, since an exception came first."
 )
+_NOTHING_IN_ONLY_REST = (
+    "torch made no code for it: torch found nothing to compile in it, and it ran as plain Python, "
+    "unless each call ended at the break with an exception that the program caught."
+)
 _TRACED_INTO = (
     "%s is given it and calls it: torch traced it there, and made no code for it by itself."
 )
 
 
-def no_compile_of_rest(rests: int, outer: str = "") -> str:
+def no_compile_of_rest(rests: int, outer: str = "", ended_well: bool = False) -> str:
     """What is said of a resume function that has no compile.
 
     Args:
         rests: how many resume functions the code calls that calls it: of several, those behind an
             `if` need not be called.
         outer: the compiled resume function that is given it as the rest of a caller, or "".
+        ended_well: whether no exception ended the block; one may have been caught in it.
     """
     if outer:
         return _TRACED_INTO % outer
+    if rests == 1 and ended_well:
+        return _NOTHING_IN_ONLY_REST
     return _NO_COMPILE_OF_ONLY_REST if rests == 1 else NO_COMPILE_OF_REST
 
 

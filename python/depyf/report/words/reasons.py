@@ -3,6 +3,7 @@
 The words and the advice are rows of `depyf.advice.recompiles`.
 """
 
+import ast
 import re
 from typing import Any, Callable, Dict, Iterable, Match, Optional, Sequence, Set, Tuple
 
@@ -72,12 +73,16 @@ def short(text: str) -> str:
     return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
 
 
-#: what torch calls a value that stood on the stack at a graph break
-KEPT = re.compile(r"___stack\d+\b")
+#: what torch calls a value that stood on the stack at a graph break, and one of a caller's frame
+KEPT = re.compile(r"___stack\d+\b|__(?:nested|resume)_frame_values\b(?:\[\d+\])*")
 
 
 def of_reason(
-    text: str, source: str = "", line: int = 0, parameters: Optional[Sequence[str]] = None
+    text: str,
+    source: str = "",
+    line: int = 0,
+    parameters: Optional[Sequence[str]] = None,
+    given: Sequence[ast.expr] = (),
 ) -> Said:
     """What one reason of a recompile says: why one of the entries that were there did not fit.
 
@@ -85,6 +90,7 @@ def of_reason(
         text: the reason as torch words it, such as "0/0: tensor 'x' size mismatch at index 0.
             expected 2, actual 3".
         source, line: of a resume function: its decompiled source, and the line of its break.
+        given: of a resume function: what the code that calls it gives it.
         parameters: of a resume function: those of the function that it continues. What else it is
             given are locals of that function, for which no caller can do anything.
     Returns:
@@ -132,7 +138,7 @@ def of_reason(
         if _CACHE.search(found["name"]):
             advise(found, "cache state")
     if KEPT.search(guard):
-        _name_kept(found, source, line)
+        _name_kept(found, source, line, given)
     return found
 
 
@@ -231,25 +237,42 @@ def name_readers(found: Iterable[Said]) -> None:
         ]
 
 
-def _name_kept(found: Said, source: str, line: int) -> None:
-    """Says what a value on the stack is: torch's name for it stands in no source of the user's."""
+def _name_kept(found: Said, source: str, line: int, given: Sequence[ast.expr]) -> None:
+    """Says what a value on the stack is, or in the frame of a caller: torch's name for it stands in
+    no source of the user's.
+    """
     at = "the graph break at line %d" % line if line else "a graph break"
     kept = "a value kept across " + at
 
     def named(match: Match[str]) -> str:
-        stored = re.search(r"(?m)^\s*(\w+) = %s\s*$" % match.group().strip("`"), source)
-        name = stored.group(1) if stored else ""
+        kept_as = match.group().strip("`")
+        stored = re.search(r"(?m)^\s*(\w+) = %s\s*$" % re.escape(kept_as), source)
+        name = stored.group(1) if stored else _given_as(kept_as, given)
         if not match.group().startswith("`"):
             return name or match.group()
         return "`%s`, kept across %s," % (name, at) if name else kept
 
-    words = re.sub(r"`___stack\d+`|___stack\d+\b", named, found["words"]).rstrip(",")
+    form = r"`(?:%s)`|%s" % (KEPT.pattern, KEPT.pattern)
+    words = re.sub(form, named, found["words"]).rstrip(",")
     left = KEPT.search(words)
     if left:
         words += ", where `%s` is %s" % (left.group(), kept)
     found["words"] = words
     # what helps says what to pass or to write for a name: here nobody passes or names anything
     found.update(help=[], patches=[])
+
+
+def _given_as(kept: str, given: Sequence[ast.expr]) -> str:
+    """The variable that stands for `__nested_frame_values[1][0]` where the code that calls a resume
+    function gives it; "" for none.
+    """
+    numbers = [int(one) for one in re.findall(r"\[(\d+)\]", kept)]
+    value: Any = given[1] if len(given) > 1 and kept.startswith("__nested_frame_values[") else None
+    for number in numbers:
+        if not isinstance(value, ast.List) or number >= len(value.elts):
+            return ""
+        value = value.elts[number]
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 #: rows of what changes when a cache of keys and values is filled

@@ -28,7 +28,7 @@ from depyf.model import (
 from depyf.plain import attribute_of, file_of, name_of, text_of
 from depyf.report import words
 from depyf.report.overview import nodes_of
-from depyf.terminal import shown
+from depyf.terminal import parse_place, shown
 from depyf.torch import compat, guards
 from depyf.torch.capture.warned import log, warn
 from depyf.torch.codes import (
@@ -38,13 +38,14 @@ from depyf.torch.codes import (
     known_constants,
     known_to_tracebacks,
     left_to_tracebacks,
+    own_code_from,
     resume_code,
     signature_of,
     source_of,
 )
 from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, is_wrapper, origin_of, wrapped_by
-from depyf.trace.breaks import parse_break
+from depyf.trace.breaks import own_place, parse_break
 from depyf.trace.guard_text import (
     ModuleFiles,
     guards_of_tree_text,
@@ -451,6 +452,8 @@ class Session(Records):
             graph_break = compat.graph_break_at_hand() if not entry.breaks else None
             if graph_break is not None:
                 entry.breaks.append(parse_break(graph_break, attempt))
+            if entry.breaks and not entry.calls and not entry._rests:
+                entry.runs_on = own_code_from(code, new_code)
         if not function.source:
             self._original_source(function, code)
         if not function._bytecode:
@@ -569,10 +572,15 @@ class Session(Records):
                 given_up = self._given_up(code) if ended else {}
                 outer = self._traced_into(entry, rest.name)
                 compiles = _entries_for(entry.qualname or function.qualname, compiled)
-                said = _resume_function_note(compiles, given_up, len(entry._rests), outer)
+                said = _resume_function_note(
+                    compiles, given_up, len(entry._rests), outer, ended and not self.run.error
+                )
             known_as = entry.aliases.get(rest.name, rest.name)
             title = _told_apart(rest.title, self._apart.get(known_as, ""))
             texts.append("%s is %s. %s" % (rest.name, title, said[0].upper() + said[1:]))
+        if entry.runs_on:
+            said = words.runs_on_from(entry.runs_on)
+            texts.append(said[0].upper() + said[1:])
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 
     def _traced_into(self, entry: Entry, name: str) -> str:
@@ -689,6 +697,7 @@ class Session(Records):
         about = function.title_of(entry)
         if about and function.through:
             about += " (%s:%d)" % (_file_of(code), code.co_firstlineno)
+        about = "\n".join(filter(None, (about, _extent(entry, function))))
         try:
             names = compat.resume_parameters(new_code, shared.get("scope"))
             outputs = compat.graph_outputs(new_code, shared.get("scope"))
@@ -1012,8 +1021,32 @@ def _entries_for(qualname: str, function: Optional[Function]) -> List[Entry]:
     return own or entries
 
 
+def _extent(entry: Entry, function: Function) -> str:
+    """Which compile the code of an entry is, and how far it goes, on one line."""
+    first = "compile %s: " % entry.compile_id
+    if not entry.breaks:
+        return first + "to the end of the function, without a graph break"
+    found = entry.breaks[-1]
+    own = own_place(found, function.filename, (function.name, resumed(function.name)[0]))
+    inner = parse_place(found.location)
+    at = " at line %d" % own[1] if own is not None else ""
+    beside = ""
+    if inner is not None and inner != own:
+        beside = " (%s:%d)" % (os.path.basename(inner[0]), inner[1])
+    said = "%sup to the graph break%s" % (first, at)
+    if entry.runs_on:
+        said = "%sup to line %d, then plain Python, for the graph break%s"
+        said %= first, entry.runs_on, at
+    room = _HEAD - len(said)
+    return said + (beside if len(shown(beside)) <= room else beside[: room - 1] + "…")
+
+
+#: columns of a line of a file's head, behind its `# `
+_HEAD = 98
+
+
 def _resume_function_note(
-    entries: List[Entry], given_up: Dict[str, str], rests: int, outer: str
+    entries: List[Entry], given_up: Dict[str, str], rests: int, outer: str, ended_well: bool
 ) -> str:
     """A sentence that says where the code of a resume function is, or why there is none.
 
@@ -1021,9 +1054,10 @@ def _resume_function_note(
         entries: its compiles.
         rests: the number of resume functions that the calling code calls.
         outer: the one that is given it and calls it, or "".
+        ended_well: whether no exception ended the block.
     """
     if not entries and not given_up:
-        return words.no_compile_of_rest(rests, outer)
+        return words.no_compile_of_rest(rests, outer, ended_well)
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))

@@ -1,0 +1,257 @@
+"""What a reader who does not know a program takes from its dump: where it goes on after a break,
+which compile a file is, and advice that can be followed.
+"""
+
+import contextlib
+import html
+import re
+
+import pytest
+
+import depyf
+from depyf import advise, summary
+
+torch = pytest.importorskip("torch")
+
+LATER = tuple(int(one) for one in torch.__version__.split(".")[:2]) >= (2, 12)
+later = pytest.mark.skipif(not LATER, reason="how this torch cuts a graph is another")
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def dump(folder, function, *calls, **options):
+    with depyf.prepare_debug(str(folder)) as run:
+        compiled = torch.compile(function, backend="eager", **options)
+        for call in calls:
+            compiled(*call)
+    return run
+
+
+def one(folder, pattern):
+    (path,) = folder.glob(pattern)
+    return " ".join(re.sub(r"\n *#", "", path.read_text()).split())
+
+
+def page_of(folder):
+    return html.unescape((folder / "index.html").read_text())
+
+
+@contextlib.contextmanager
+def block():
+    yield
+
+
+def within(x, limit):
+    y = (x + 1) * 2
+    with block():
+        z = y * 2
+        print(float(z.sum()) > limit)
+    return z + y
+
+
+def first_line(function, text):
+    import inspect
+
+    lines, first = inspect.getsourcelines(function)
+    return first + next(at for at, line in enumerate(lines) if text in line)
+
+
+@later
+def test_code_behind_a_break_in_with_is_told_to_be_plain_python(tmp_path):
+    run = dump(tmp_path, within, (torch.ones(3), 1.0))
+    (entry,) = [one for one in run.entries() if one.runs_on]
+    line = first_line(within, "with block")
+    assert entry.runs_on == line and not entry.calls
+    said = "rom line %d on the function's own code runs, as plain Python at each call" % line
+    for name in ("__transformed_code_0_for_*within.py", "full_code_for_*within_0.py", "README.md"):
+        assert said in one(tmp_path, name), name
+    text = page_of(tmp_path)
+    assert said in text and "plain Python from line %d on" % line in text
+    assert "in a resume function ▷, or, where torch makes none, in the function's own code" in text
+
+
+def test_a_break_with_a_resume_function_is_not_said_to_have_none(tmp_path):
+    def plain(x):
+        y = (x + 1) * 2
+        print(y.shape)
+        torch._dynamo.graph_break()
+        return y + 1
+
+    def last(x):
+        y = (x + 1) * 2
+        with torch.no_grad():
+            return print(
+                y,
+                x,
+            )
+
+    for number, function in enumerate((plain, last)):
+        run = dump(tmp_path / str(number), function, (torch.ones(3),))
+        assert not any(entry.runs_on for entry in run.entries())
+        text = page_of(tmp_path / str(number))
+        assert "own code runs, as plain Python" not in text and "where torch makes none" not in text
+
+
+@later
+def test_a_value_written_back_is_not_said_to_be_shared(tmp_path):
+    dump(tmp_path, within, (torch.ones(3), 1.0))
+    text = one(tmp_path, "__transformed_code_0_for_*within.py")
+    assert "`limit = limit` changes nothing: behind the graph, torch writes" in text
+    assert "inner functions" not in text
+
+
+def test_a_shared_variable_is_told_from_others():
+    from depyf.legend import own_value_note
+
+    source = "def f():\n    rest = rest\n    x = x\n    y = y\n"
+    note = " ".join(own_value_note(source, {"rest"}).replace("\n#", " ").split())
+    assert "`rest = rest` changes nothing: inner functions share this variable" in note
+    assert "`x = x` and `y = y` change nothing: behind the graph, torch writes" in note
+
+
+def test_a_call_of_a_graph_for_nothing_is_told():
+    from depyf.legend import unused_result_note
+
+    note = unused_result_note("def f(x):\n    __compiled_fn_3(x)\n    return None\n")
+    assert "Nothing below uses what `__compiled_fn_3` returns" in note
+    assert unused_result_note("def f(x):\n    y = __compiled_fn_3(x)\n    return y\n") == ""
+
+
+def test_a_file_says_which_compile_it_is_and_where_it_ends(tmp_path):
+    def two(x):
+        y = (x + 1) * 2
+        torch._dynamo.graph_break()
+        return y + 1
+
+    dump(tmp_path, two, (torch.ones(3),))
+    line = first_line(two, "graph_break")
+    head = (tmp_path.glob("__transformed_code_0_for_*two.py").__next__()).read_text()
+    assert head.startswith("# compile 0/0: up to the graph break at line %d\n" % line)
+    rest = (tmp_path.glob("__transformed_code_0_for_*resume*.py").__next__()).read_text()
+    assert "# compile 1/0: to the end of the function, without a graph break\n" in rest
+
+
+class Gated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kind = None
+
+    def forward(self, x):
+        return x * 2 if self.kind is None else x * 3
+
+
+@later
+def test_another_value_that_changes_too_is_told_with_the_advice(tmp_path):
+    module = Gated()
+
+    def f(x):
+        return module(x)
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(f, backend="eager")
+        compiled(torch.ones(3))
+        module.kind = "given"
+        compiled(torch.ones(3, requires_grad=True))
+    (change,) = advise.changes(summary.load(str(tmp_path)))
+    assert "kind" in change.words and "kind" in change.advice
+    readme = (tmp_path / "README.md").read_text().split("## ")[1]
+    assert "kind" in readme
+
+
+def test_what_does_not_change_is_not_told_with_the_advice(tmp_path):
+    def f(x, k):
+        return x * k
+
+    dump(tmp_path, f, (torch.ones(3), 2), (torch.ones(4), 2))
+    (change,) = advise.changes(summary.load(str(tmp_path)))
+    assert "spares no compile" not in change.advice
+
+
+def test_no_advice_names_what_is_torchs():
+    from depyf.advice import keep_to_program
+
+    said = {
+        "help": [
+            "call __nested_frame_values[1][0].requires_grad_()",
+            "call w.f()",
+            "pass ___stack0",
+        ],
+        "patches": ["a", "b", ""],
+    }
+    keep_to_program(said)
+    assert said == {"help": ["call w.f()"], "patches": ["b"]}
+
+
+NESTED = """
+import torch, depyf
+
+def inner(x, scale):
+    y = torch.sin(x) * scale
+    print("inner")
+    return y + scale
+
+def middle(x, w):
+    a = inner(x, 2.0)
+    b = torch.mm(a, w)
+    print("middle")
+    return b, a
+
+def outer(x, w):
+    b, a = middle(x * 2, w)
+    return a + b
+"""
+
+
+@later
+def test_a_value_of_a_callers_frame_is_named_as_the_program_names_it(tmp_path):
+    path = tmp_path / "nested_program.py"
+    path.write_text(NESTED)
+    scope = {"__name__": "nested_program"}
+    exec(compile(NESTED, str(path), "exec"), scope)
+    with torch._dynamo.config.patch(nested_graph_breaks=True):
+        grad = torch.randn(4, 4, requires_grad=True)
+        calls = (torch.randn(4, 4), grad), (torch.randn(4, 4), torch.randn(4, 4))
+        dump(tmp_path / "dump", scope["outer"], *calls)
+    readme = (tmp_path / "dump" / "README.md").read_text()
+    assert "`w`, kept across the graph break at line" in readme
+    first = readme.split("## Names")[0]
+    assert "nested_frame_values" not in first and "___stack" not in first
+
+
+def test_the_page_has_the_order_and_the_figures_of_readme(tmp_path):
+    def f(x, k):
+        y = (x + 1) * k
+        print(y.shape)
+        return y * 2
+
+    dump(tmp_path, f, (torch.ones(3), 2), (torch.ones(3), 3), dynamic=False)
+    readme = (
+        (tmp_path / "README.md").read_text().split("## What to change first")[1].split("## ")[0]
+    )
+    told = re.findall(r"(?m)^\d\. (.+?), \S+?:(\d+): ", readme)
+    assert len(told) > 1
+    listed = page_of(tmp_path).split('id="h-causes"')[1].split("</ol>")[0]
+    shown = re.findall(r'<div class="cost"><b>(up to [^<]+|no compile time|may[^<]+)</b>', listed)
+    assert [saved for saved, _ in told] == shown[: len(told)]
+
+
+def test_that_an_exception_came_is_said_only_where_one_came(tmp_path):
+    def note(x):
+        float(x.abs().max())
+
+    dump(tmp_path / "well", note, (torch.ones(3),))
+    torch._dynamo.reset()
+    with pytest.raises(ZeroDivisionError):
+        with depyf.prepare_debug(str(tmp_path / "badly")):
+            torch.compile(note, backend="eager")(torch.ones(3))
+            raise ZeroDivisionError
+    names = "README.md", "__transformed_code_0_for_*note.py"
+    for name in names:
+        assert "since an exception came" not in one(tmp_path / "well", name)
+        assert "torch found nothing to compile in it, and it ran" in one(tmp_path / "well", name)
+    assert "since an exception came first" in one(tmp_path / "badly", names[0])
