@@ -31,6 +31,8 @@ struct PyVersion {
   constexpr bool may_iterate_twice() const {
     return *this >= PyVersion{3, 13} && *this < PyVersion{3, 14};
   }
+  /// The body of a class stores its own first line in `__firstlineno__`.
+  constexpr bool has_class_lines() const { return *this >= PyVersion{3, 13}; }
   /// An extension module may say that it needs no GIL (3.13), and that interpreters with a GIL of
   /// their own may load it (3.12; that version frees strings twice when such an interpreter ends).
   constexpr bool has_free_interpreters() const { return *this >= PyVersion{3, 13}; }

@@ -12,14 +12,18 @@ bool is_nan(const Const& value) {
 }
 
 bool stores_own_line(const Module& module, CodeId code, Op op, std::uint32_t arg, ConstId value) {
+  const CodeObject& body = module[code];
+  if (!body.version.has_class_lines() || (body.flags & (kOptimized | kNewLocals)) != 0 ||
+      module[body.name] == "<module>")
+    return false;
   std::string_view name;
   if (op == Op::STORE_NAME || op == Op::STORE_GLOBAL)
     name = module[StrId(arg)];
-  else if (op == Op::STORE_DEREF && arg < module[code].slots.size())
-    name = module[module[code].slots[arg].name];
+  else if (op == Op::STORE_DEREF && arg < body.slots.size())
+    name = module[body.slots[arg].name];
   if (name != "__firstlineno__" || value.index >= module.consts.size()) return false;
   const Const& line = module[value];
-  return line.kind == ConstKind::Int && !line.big && line.integer == module[code].firstlineno;
+  return line.kind == ConstKind::Int && !line.big && line.integer == body.firstlineno;
 }
 
 namespace {

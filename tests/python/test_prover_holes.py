@@ -1041,6 +1041,37 @@ def test_a_line_that_is_not_the_own_one_of_a_class_counts(version, head):
     assert said.split()[0] == "different", said
 
 
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n  global __firstlineno__; __firstlineno__ = %d",
+        "def f():\n  __firstlineno__ = %d\n  return lambda: __firstlineno__",
+        "async def f():\n  global __firstlineno__; __firstlineno__ = %d",
+    ],
+)
+def test_only_a_class_tells_its_own_line(version, text):
+    """A function that begins at line 1 stores 1, and the same at line 2 stores 2."""
+    said = pythons.run(
+        version,
+        HANDLERS
+        + "one, other = (compile('\\n' * n + %r %% (n + 1), 'a.py', 'exec') for n in (0, 1))\n"
+        "print(*_core.compare(one, other, True))\n" % text,
+    )
+    assert said.split()[0] not in PROVEN, said
+
+
+@pytest.mark.parametrize("version", ["3.7", "3.8", "3.11", "3.12"])
+def test_a_class_of_an_older_version_tells_no_line_by_itself(version):
+    said = pythons.run(
+        version,
+        HANDLERS + "text = 'class C:\\n  __firstlineno__ = %d'\n"
+        "one, other = (compile('\\n' * n + text % (n + 1), 'a.py', 'exec') for n in (0, 1))\n"
+        "print(*_core.compare(one, other, True))\n",
+    )
+    assert said.split()[0] not in PROVEN, said
+
+
 @pytest.mark.parametrize("version", ["3.13", "3.14"])
 def test_the_line_of_a_class_is_its_own_however_its_body_names_it(version):
     for word in ("nonlocal", "global"):
