@@ -64,7 +64,8 @@ def _others(here: str) -> "List[Tuple[str, str]]":
     found = set()
     for version, folder in _distributions():
         # an editable installation has its metadata apart from the package
-        if version != __version__ or (os.path.isdir(folder) and not _same(folder, here)):
+        is_package = os.path.isfile(os.path.join(folder, "__init__.py"))
+        if version != __version__ or (is_package and not _same(folder, here)):
             found.add((version, folder))
     return sorted(found)
 

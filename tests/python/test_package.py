@@ -106,8 +106,13 @@ def test_the_command_names_another_depyf_in_the_environment(tmp_path):
         (other / "METADATA").write_text(text)
         shown = the_command_says(PYTHONPATH=path)
         assert shown[0] == "depyf %s" % depyf.__version__
-        # metadata alone, of this version, is that of an editable installation
+        # metadata alone, of this version, is that of an editable installation, which may have the
+        # extension module beside it
         assert len(shown) == lines
+        if version == depyf.__version__:
+            (tmp_path / "depyf").mkdir()
+            (tmp_path / "depyf" / "_core.abi3.so").write_bytes(b"")
+            assert len(the_command_says(PYTHONPATH=path)) == lines
         if lines == 3:
             assert "depyf 0.20.0" in shown[2] and str(tmp_path) in shown[2]
             assert "uninstall" in shown[2]
