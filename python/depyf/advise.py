@@ -955,9 +955,10 @@ def _parsed(file: str) -> Optional[Tuple[str, ast.Module]]:
     try:
         with tokenize.open(file) as stream:
             source = stream.read()
-        return source, compiling.places_of(source)
     except (OSError, SyntaxError, ValueError, UnicodeError):
         return None
+    tree = uses.parsed(file)
+    return (source, tree) if tree is not None else None
 
 
 def _has_effects(file: str, line: int) -> bool:
@@ -965,7 +966,7 @@ def _has_effects(file: str, line: int) -> bool:
     tensor, or calls something for its effect.
     """
     parsed = _parsed(file)
-    for node in ast.walk(parsed[1]) if parsed is not None else ():
+    for node in uses.walked(parsed[1]) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             return any(_is_effect(one) for one in node.body + node.orelse)
     return False
@@ -978,7 +979,7 @@ def _chooses_a_value(file: str, line: int) -> bool:
     parsed = _parsed(file)
     if parsed is None:
         return True
-    nodes = [one for one in ast.walk(parsed[1]) if getattr(one, "lineno", 0) == line]
+    nodes = [one for one in uses.walked(parsed[1]) if getattr(one, "lineno", 0) == line]
     for one in nodes:
         if isinstance(one, ast.If):
             chosen = [each.value for each in one.body + one.orelse if isinstance(each, ast.Assign)]
@@ -1000,7 +1001,7 @@ def _is_size(node: ast.expr) -> bool:
 def _makes_list(file: str, line: int) -> bool:
     """Whether the only thing that a branch does is to make a list of each element of one."""
     parsed = _parsed(file)
-    for node in ast.walk(parsed[1]) if parsed is not None else ():
+    for node in uses.walked(parsed[1]) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             return all(
                 isinstance(one, ast.Assign) and isinstance(one.value, ast.ListComp)
@@ -1141,7 +1142,7 @@ def _with_where(source: str, tree: ast.Module, line: int, is_float: bool) -> Opt
 
 
 def _bodies(tree: ast.AST) -> Iterator[List[Any]]:
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         for field in ("body", "orelse", "finalbody"):
             found = getattr(node, field, None)
             if isinstance(found, list):
@@ -1210,7 +1211,7 @@ def _is_compile(node: ast.AST, names: Set[str]) -> bool:
 def _compilers(tree: ast.Module) -> Set[str]:
     """The names that a program has for torch.compile, or for a `functools.partial` of it."""
     partial, found = {"partial", "functools.partial"}, {"torch.compile"}
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
                 name = one.asname or one.name
@@ -1222,7 +1223,7 @@ def _compilers(tree: ast.Module) -> Set[str]:
                     found.add(one.asname or one.name)
                 elif (node.module, one.name) == ("functools", "partial"):
                     partial.add(one.asname or one.name)
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, ast.Assign):
             value: Any = node.value
             if isinstance(value, ast.Call) and uses.path_of(value.func) in partial and value.args:
@@ -1240,7 +1241,7 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
     found = _compiles_of(tree, line) if line else []
     if not found and not (line and _is_function(tree, line)):
         names = _compilers(tree)
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        calls = [node for node in uses.walked(tree) if isinstance(node, ast.Call)]
         calls = [node for node in calls if _is_compile(node, names)]
         if len(calls) > 1 and called_at:
             calls = _made_for(tree, called_at, calls)
@@ -1271,7 +1272,7 @@ def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> 
     lines = [int(one) for one in re.findall(r"\d+", functions.rpartition(":")[2])]
     edits = [
         (node.lineno, node.func.col_offset, uses.path_of(node.func), "torch." + node.func.attr)
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if node.lineno in lines and uses.path_of(node.func) in of_math
     ]
@@ -1310,12 +1311,12 @@ def _calls_of_compiled(
     if owner is None and any(_is_compile(one, names) for one in function.decorator_list):
         called.add(function.name)
     made = _calls_with(tree, function.name, owner.name if owner is not None else "", names)
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, ast.Assign) and len(made) == 1 and node.value is made[0]:
             called |= {uses.path_of(one) for one in node.targets} - {""}
     return [
         node
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.Call) and uses.path_of(node.func) in called
     ]
 
@@ -1324,12 +1325,12 @@ def _made_for(tree: ast.Module, line: int, calls: List[ast.Call]) -> List[ast.Ca
     """Those of some calls whose results have the name of what a line calls."""
     called = {
         uses.path_of(node.func)
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.Call) and node.lineno == line
     }
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.Assign)
         and node.value in calls
         and any(uses.path_of(target) in called - {""} for target in node.targets)
@@ -1361,7 +1362,7 @@ def _maker_of(tree: ast.Module, function: Any) -> str:
     """The function that defines and returns another; "" where there is none."""
     others = [one for one, _ in _functions(tree) if one is not function]
     maker = max(
-        (one for one in others if function in ast.walk(one)),
+        (one for one in others if function in uses.walked(one)),
         key=lambda one: int(one.lineno),
         default=None,
     )
@@ -1384,11 +1385,11 @@ def _functions(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
     """The functions of a program, each with the class that it is a method of."""
     methods = {
         id(one): node
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.ClassDef)
         for one in node.body
     }
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node, methods.get(id(node))
 
@@ -1401,12 +1402,12 @@ def _calls_with(
     or a method of it.
     """
     made: Dict[str, Set[str]] = {}  # name -> names of what is called to make it
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 made.setdefault(uses.path_of(target), set()).add(_maker(node.value))
     found = []
-    for node in ast.walk(tree):
+    for node in uses.walked(tree):
         if isinstance(node, ast.Call) and _is_compile(node, names) and node.args:
             given = node.args[0]
             fits = False
@@ -1442,7 +1443,7 @@ def _with_rate(source: str, tree: ast.Module) -> Optional[str]:
         return None
     found = [
         one.value
-        for node in ast.walk(tree)
+        for node in uses.walked(tree)
         if isinstance(node, ast.Call)
         for one in node.keywords
         if one.arg == "lr"
@@ -1491,7 +1492,7 @@ def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Option
     function = next(
         (
             node
-            for node in ast.walk(tree)
+            for node in uses.walked(tree)
             if isinstance(node, ast.FunctionDef) and _first_line(node) <= line <= node.lineno
         ),
         None,

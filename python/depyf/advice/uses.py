@@ -49,8 +49,8 @@ def tree_of(source: str) -> Optional[ast.Module]:
         return None
 
 
-@lru_cache(maxsize=64)
-def _nodes(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
+@lru_cache(maxsize=256)
+def walked(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
     """All nodes of a file or function, outer ones first, none of None; kept, as a report asks often
     of few.
     """
@@ -60,7 +60,7 @@ def _nodes(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
 @lru_cache(maxsize=16)
 def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     """The functions of a file, outer ones first."""
-    return tuple(node for node in _nodes(tree) if isinstance(node, _SCOPES))
+    return tuple(node for node in walked(tree) if isinstance(node, _SCOPES))
 
 
 def decided_at(file: str, line: int) -> int:
@@ -94,11 +94,11 @@ def stored_at(file: str, line: int) -> int:
         return 0
     of_numpy = {one for one, module in imported(tree).items() if module.split(".")[0] == "numpy"}
     arrays: Set[str] = set()
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             if path_of(node.value.func).split(".")[0] in of_numpy:
                 arrays |= _assigned(node)
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             computed = any(isinstance(one, ast.Call) for one in ast.walk(node.slice))
             here = node.lineno <= line <= last_line(node)
@@ -124,11 +124,11 @@ def drawn_at(file: str, line: int) -> int:
                 return drawn[one.id]
         return 0
 
-    for node in sorted(filter(_is_assignment, _nodes(function)), key=lambda one: one.lineno):
+    for node in sorted(filter(_is_assignment, walked(function)), key=lambda one: one.lineno):
         if last_line(node) < line and node.value is not None and found_in(node.value):
             drawn.update(dict.fromkeys(_assigned(node), found_in(node.value)))
     found = 0
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.expr) and node.lineno <= line <= last_line(node):
             if _turns_into_number(node) and not found_in(node):
                 return 0
@@ -165,7 +165,7 @@ def ordered_at(file: str, line: int) -> int:
     of a tensor; 0 as above.
     """
     function = _read_at(file, line)[1]
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             if any(path_of(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
                 return node.lineno
@@ -182,7 +182,7 @@ def counted_at(file: str, line: int) -> List[int]:
     """
     tree, function = _read_at(file, line)
     found = []
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.AugAssign):
             target: Any = node.target
             target = target.value if isinstance(target, ast.Subscript) else target
@@ -197,7 +197,7 @@ def left_out_at(file: str, line: int) -> List[int]:
     """
     tree, function = _read_at(file, line)
     found: Set[int] = set()
-    for node in _nodes(function):
+    for node in walked(function):
         for name in ("body", "orelse", "finalbody"):
             block: Any = getattr(node, name, None)
             for place, one in enumerate(block if isinstance(block, list) else ()):
@@ -306,7 +306,7 @@ def spelt_at(file: str, line: int, name: str) -> bool:
     names = _named(function, name) if function is not None else set()
     return any(
         isinstance(node, ast.FormattedValue) and bool(names & _names(node.value))
-        for node in _nodes(function)
+        for node in walked(function)
         if getattr(node, "lineno", 0) == line
     )
 
@@ -325,11 +325,11 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     function = _read_at(file, line)[1]
     if function is None:
         return set()
-    parents = {one: node for node in _nodes(function) for one in ast.iter_child_nodes(node)}
+    parents = {one: node for node in walked(function) for one in ast.iter_child_nodes(node)}
     base = name.partition("[")[0]  # of `stats['loss']` the list, not the dict around it
     names = {one + name[len(base) :] for one in _named(function, base)}
     found = set()
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and _keyed(node) in names:
             if isinstance(node.ctx, ast.Load):
                 found.add(_use_of(node, parents))
@@ -350,7 +350,7 @@ def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) 
     tree = parsed(file)
     classes = [
         one
-        for one in _nodes(tree)
+        for one in walked(tree)
         if isinstance(one, ast.ClassDef) and one.lineno <= line <= last_line(one)
     ]
     caller = function_starting_at(*caller_at)
@@ -380,7 +380,7 @@ _SPECIAL = {"len": "__len__", "bool": "__bool__", "iter": "__iter__"}
 
 def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
     """The methods of an object, by its names, that a function calls, those of operators too."""
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Attribute) and path_of(node.value) in names:
             yield node.attr
         elif isinstance(node, ast.Call) and any(path_of(one) in names for one in node.args):
@@ -458,10 +458,10 @@ def readers_of(file: str, line: int, name: str) -> List[int]:
     if tree is None or function is None or not owner:
         return []
     within = _class_around(tree, function)
-    parents = {one: node for node in _nodes(tree) for one in ast.iter_child_nodes(node)}
-    own = set(map(id, _nodes(function)))
+    parents = {one: node for node in walked(tree) for one in ast.iter_child_nodes(node)}
+    own = set(map(id, walked(function)))
     found = set()
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Attribute) and node.attr == last and id(node) not in own:
             around = _around(tree, node.lineno)
             of_self = getattr(node.value, "id", "") == "self" and owner == "self"
@@ -473,7 +473,7 @@ def readers_of(file: str, line: int, name: str) -> List[int]:
 
 
 def _class_around(tree: ast.Module, function: Any) -> Any:
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.ClassDef) and function in node.body:
             return node
     return None
@@ -522,10 +522,10 @@ def keys_given(file: str, line: int, name: str) -> List[str]:
     names = _named(function, name) if function is not None else set()
     if function is None:
         return []
-    changed = {id(node.target) for node in _nodes(function) if isinstance(node, ast.AugAssign)}
+    changed = {id(node.target) for node in walked(function) if isinstance(node, ast.AugAssign)}
     given: List[str] = []
     read = set()
-    for node in _nodes(function):
+    for node in walked(function):
         if not isinstance(node, ast.Subscript) or path_of(node.value) not in names:
             continue
         index = unwrapped(node.slice)
@@ -571,7 +571,7 @@ def sets_at(file: str, line: int, attribute: str) -> bool:
     """Whether a statement that begins at a line sets an attribute of an object."""
     return any(
         isinstance(target, ast.Attribute) and target.attr == attribute
-        for node in _nodes(parsed(file) if file and line else None)
+        for node in walked(parsed(file) if file and line else None)
         if getattr(node, "lineno", 0) == line
         for target, _ in stores_of(node)
     )
@@ -586,14 +586,14 @@ def is_of_each_object(file: str, name: str) -> bool:
     if tree is None or not attribute.isidentifier():
         return False
     given: Dict[int, Set[str]] = {}  # what `__init__` is given, by the statements of that
-    for function in _nodes(tree):
+    for function in walked(tree):
         if isinstance(function, _SCOPES) and function.name == "__init__":
             arguments = function.args.args[1:] + function.args.kwonlyargs
             names = {one.arg for one in arguments}
-            given.update((id(node), names) for node in _nodes(function))
+            given.update((id(node), names) for node in walked(function))
     stores = [
         bool(given.get(id(node), set()) & _names(value))
-        for node in _nodes(tree)
+        for node in walked(tree)
         for target, value in stores_of(node)
         if isinstance(target, ast.Attribute) and target.attr == attribute
     ]
@@ -605,7 +605,7 @@ def asks_for_none(file: str, line: int) -> bool:
     not there.
     """
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
             asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
             return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
@@ -638,7 +638,7 @@ def picks_number(file: str, line: int, name: str) -> bool:
     """
     tree, function = _read_at(file, line)
     names = _named(function, name) if function is not None else set()
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Subscript) and names & _names(node.slice):
             made = list(_made(tree, node.value))
             if made and all(_is_of_numbers(one) for one in made):
@@ -656,7 +656,7 @@ def rate_written_at(file: str) -> int:
 
 def rate_written(tree: ast.Module) -> int:
     """As `rate_written_at`, of a program's tree."""
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Assign) and any(map(_is_rate, node.targets)):
             if not any(_is_rate(one) or _is_tensor(one) for one in ast.walk(node.value)):
                 return node.lineno
@@ -715,7 +715,7 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
     own = {one.name for one in functions_of(tree)}
     function = _around(tree, line) if tree is not None else None
     names = _named(function, name) if function is not None else set()
-    for node in _nodes(function):
+    for node in walked(function):
         if not isinstance(node, ast.Call) or not node.lineno <= line <= last_line(node):
             continue
         called = path_of(node.func).rpartition(".")[2] or _method(node)
@@ -770,7 +770,7 @@ def number_lines(file: str, line: int, name: str = "") -> List[int]:
         for _, call in _outside_calls(file, function.lineno, last_line(function))
         if any(names & _names(one) for one in call.args)
     }
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.FormattedValue) and path_of(node.value) in names:
             found.add(node.lineno)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _NEED_NUMBERS:
@@ -786,7 +786,7 @@ _NEED_NUMBERS = ("int", "float", "bool", "range", "str")
 def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.Call]]:
     """(function as it is spelt, call) of the calls of math, numpy or scipy on some lines."""
     tree = parsed(file) if file and first else None
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Call) and first <= node.lineno and last_line(node) <= last:
             called = path_of(node.func)
             if of_module(tree, called).partition(".")[0] in OF_PYTHON:
@@ -797,7 +797,7 @@ def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.
 def numpy_draw_at(file: str, line: int) -> str:
     """The function of numpy.random that a line calls, as the program spells it; "" for none."""
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             called = path_of(node.func)
             if of_module(tree, called).startswith("numpy.random."):
@@ -814,12 +814,12 @@ def values_needed_in(file: str, line: int, of_numbers: bool = True) -> List[int]
     """
     function = function_starting_at(file, line) or function_around(file, line)
     found = set()
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Subscript) and isinstance(unwrapped(node.slice), ast.Compare):
             found.add(node.lineno)
         elif of_numbers and isinstance(node, ast.Call):
             named = getattr(node.func, "id", "") in ("int", "float", "bool") and node.args
-            computed = named and any(isinstance(one, ast.Call) for one in _nodes(node.args[0]))
+            computed = named and any(isinstance(one, ast.Call) for one in walked(node.args[0]))
             if computed or getattr(node.func, "attr", "") in ("item", "tolist"):
                 found.add(node.lineno)
     return sorted(found)
@@ -844,7 +844,7 @@ def of_module(tree: Any, called: str) -> str:
 def imported(tree: ast.Module) -> Dict[str, str]:
     """What a file imports, by the names that it gives."""
     found = {}
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
                 found[one.asname or one.name.partition(".")[0]] = (
@@ -859,7 +859,7 @@ def imported(tree: ast.Module) -> Dict[str, str]:
 def loop_at(file: str, line: int) -> bool:
     """Whether a line has the head of a loop, or a range."""
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, (ast.For, ast.While)):
             head: Any = node.iter if isinstance(node, ast.For) else node.test
             if node.lineno <= line <= last_line(head):
@@ -876,7 +876,7 @@ def loop_at(file: str, line: int) -> bool:
 def key_at(file: str, line: int) -> bool:
     """Whether a line looks something up in a container, or asks whether it is there."""
     tree = parsed(file) if file and line else None
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Compare) and node.lineno <= line <= last_line(node):
             if any(isinstance(one, (ast.In, ast.NotIn)) for one in node.ops):
                 return True
@@ -917,7 +917,7 @@ def given_names(file: str, line: int) -> Set[str]:
     """The names, and paths of attributes, that the calls of a line are given."""
     tree = parsed(file) if file and line else None
     found: Set[str] = set()
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             for one in list(node.args) + [each.value for each in node.keywords]:
                 found |= _names(one)
@@ -927,7 +927,7 @@ def given_names(file: str, line: int) -> Set[str]:
 def prints_number(file: str, line: int) -> bool:
     """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
     function = _read_at(file, line)[1]
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, ast.Call) and node.lineno <= line and _makes_number(node):
             if printed_at(file, node.lineno) == line:
                 return True
@@ -942,7 +942,7 @@ def _used_at(file: str, line: int, needs: _Needs) -> int:
     tree, function = _read_at(file, line)
     if tree is None or function is None or not _HAS_ENDS:
         return 0
-    for node in _nodes(function):
+    for node in walked(function):
         for test in needs(tree, node):
             if test.lineno <= line <= last_line(test) and _makes_number(test):
                 return int(test.lineno)
@@ -984,7 +984,7 @@ def computed_after(file: str, line: int) -> int:
     what its function is given; 0 where there is none, or the line decides nothing.
     """
     function = _read_at(file, line)[1]
-    nodes = _nodes(function)
+    nodes = walked(function)
     if not any(
         isinstance(one, ast.If) and one.test.lineno <= line <= last_line(one.test) for one in nodes
     ):
@@ -1009,9 +1009,9 @@ def only_chooses(file: str, line: int, name: str) -> bool:
     it with constants, or calls what a container has by it, as `self.heads[task](x)` does.
     """
     function = _read_at(file, line)[1]
-    above = {id(inner): node for node in _nodes(function) for inner in ast.iter_child_nodes(node)}
+    above = {id(inner): node for node in walked(function) for inner in ast.iter_child_nodes(node)}
     chooses = False
-    for node in _nodes(function):
+    for node in walked(function):
         if path_of(node) != name or not isinstance(getattr(node, "ctx", None), ast.Load):
             continue
         outer: Any = above.get(id(node))
@@ -1038,7 +1038,7 @@ def ends_round(file: str, line: int) -> bool:
     its next round, or returns; or it is the condition of a `while`.
     """
     ends = (ast.Break, ast.Continue, ast.Return)
-    for node in _nodes(parsed(file)):
+    for node in walked(parsed(file)):
         if isinstance(node, ast.While) and node.test.lineno <= line <= last_line(node.test):
             return True
         if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
@@ -1066,7 +1066,7 @@ def calls_alone(file: str, line: int) -> bool:
     """Whether all that the body of the innermost loop around a line computes is one call."""
     tree = parsed(file)
     loops = [one for one in uncut_around(file, line) if one[0] != "try"]
-    for node in _nodes(tree) if tree is not None and loops else ():
+    for node in walked(tree) if tree is not None and loops else ():
         if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1][1]:
             body: List[Any] = [one for one in node.body if not _computes_nothing(one)]
             kinds = (ast.Expr, ast.Assign, ast.Return)
@@ -1084,7 +1084,7 @@ def compiles(file: str) -> bool:
     return any(
         is_compile(node)
         or (isinstance(node, ast.Name) and of_module(tree, node.id) == "torch.compile")
-        for node in _nodes(tree)
+        for node in walked(tree)
     )
 
 
@@ -1097,7 +1097,7 @@ def is_compile(node: ast.AST) -> bool:
 def calls(file: str, method: str) -> bool:
     """Whether a file calls a method of that name."""
     tree = parsed(file)
-    nodes = _nodes(tree)
+    nodes = walked(tree)
     return any(isinstance(one, ast.Call) and _method(one) == method for one in nodes)
 
 
@@ -1109,7 +1109,7 @@ def packs_sequences(file: str, line: int) -> bool:
     """Whether the function around a line packs sequences for an RNN, or unpacks those of one."""
     called = {
         path_of(node.func).rpartition(".")[2]
-        for node in _nodes(_read_at(file, line)[1])
+        for node in walked(_read_at(file, line)[1])
         if isinstance(node, ast.Call)
     }
     return bool(called & {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence"})
@@ -1118,7 +1118,7 @@ def packs_sequences(file: str, line: int) -> bool:
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     tree = parsed(file)
-    for node in _nodes(tree):
+    for node in walked(tree):
         if isinstance(node, ast.ClassDef) and node.lineno <= line <= last_line(node):
             names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
             if "Function" in names:
@@ -1198,7 +1198,7 @@ def last_line(node: Any) -> int:
 
 def _statement(function: Any, line: int) -> Optional[ast.stmt]:
     """The statement without others inside that holds a line."""
-    for node in _nodes(function):
+    for node in walked(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             if node.lineno <= line <= last_line(node):
                 return node
@@ -1305,7 +1305,7 @@ def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         function = _around(tree, node.lineno)
         own = {
             name
-            for one in _nodes(function)
+            for one in walked(function)
             if isinstance(one, (ast.Assign, ast.AnnAssign))
             for name in _assigned(one)
         }
@@ -1348,7 +1348,7 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
         yield node
         return
     name = node.id if isinstance(node, ast.Name) else node.attr
-    for one in _nodes(tree):
+    for one in walked(tree):
         if isinstance(one, ast.Assign):
             for to, value in stores_of(one):
                 if name == getattr(to, "id", getattr(to, "attr", "")):
@@ -1493,7 +1493,7 @@ def _decided(
 
     names = set(names)
     nodes: List[Any] = [
-        one for one in _nodes(function) if getattr(one, "lineno", 0) > after and one is not function
+        one for one in walked(function) if getattr(one, "lineno", 0) > after and one is not function
     ]
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
         for test in needs(tree, node):
