@@ -206,7 +206,9 @@ Reply Interpreter::ask(std::string_view verb, std::string_view argument, std::st
 }
 
 Reply Interpreter::compile(std::string_view source, std::string_view filename, int optimize) {
-  return ask("compile", std::to_string(optimize) + " " + std::string(filename), source);
+  std::string label(filename);  // a request is one line
+  std::replace(label.begin(), label.end(), '\n', ' ');
+  return ask("compile", std::to_string(optimize) + " " + label, source);
 }
 
 Reply Interpreter::find_module(const std::string& name) { return ask("module", name, {}); }

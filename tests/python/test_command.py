@@ -241,6 +241,14 @@ def test_output_is_proven_without_being_asked(pyc):
     assert check["proven"] is True and check["verdict"] in ("identical", "exact", "equivalent")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no such names")
+def test_a_file_whose_name_has_a_line_break_is_proven_by_another_process(pyc, tmp_path):
+    named = tmp_path / "a\nfile.pyc"
+    shutil.copy(pyc, str(named))
+    done = native("decompile", str(named), env=dict(os.environ, DEPYF_PYTHONS=sys.executable))
+    assert done.returncode == 0 and "proven (" in done.stderr, done
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 @pytest.mark.parametrize("option", ["--version", "--help"])
 @pytest.mark.parametrize("output", [">/dev/full", ">&-"])
