@@ -123,6 +123,11 @@ class Assembly:
             current.target, current.caches = None, b""
             self.instructions[at + 1 : at + 1] = added[1:] + [moved]
 
+    def jumps_and_targets(self) -> Set[int]:
+        """The places of the instructions that jump and of those that are jumped to."""
+        targets = {id(one.target) for one in self.instructions if one.target is not None}
+        return {at for at, one in enumerate(self.instructions) if one.target or id(one) in targets}
+
     def handlers(self) -> Dict[int, Instruction]:
         """id(instruction) -> where an exception in it leads; those that leave the frame lack.
 

@@ -45,8 +45,7 @@ def built_at_once(code: types.CodeType, original: types.CodeType) -> types.CodeT
         return code
     assembly = Assembly(code)
     listing = assembly.instructions
-    targets = {id(one.target) for one in listing if one.target is not None}
-    joins = {at for at, one in enumerate(listing) if one.target or id(one) in targets}
+    joins = assembly.jumps_and_targets()
     more_stack = 0
     changes: Dict[int, Instruction] = {}
     for build, add, update, width in kinds:

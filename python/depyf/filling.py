@@ -40,8 +40,7 @@ def filled_in_place(code: types.CodeType, original: types.CodeType) -> types.Cod
         return code
     assembly = Assembly(code)
     listing = assembly.instructions
-    targets = {id(one.target) for one in listing if one.target is not None}
-    joins = {at for at, one in enumerate(listing) if one.target or id(one) in targets}
+    joins = assembly.jumps_and_targets()
     changed = False
     for build, method, operation in kinds:
         built = {
