@@ -75,7 +75,7 @@ check
   A CPython of the file's version compiles the source; nothing is executed. depyf then tries to
   prove that the result does the same as the file. A function that is not proven is written in
   another form: as a dispatch loop, or rebuilt from its bytes. Standard error names these functions,
-  and those that are not proven or could not be checked.
+  those that are not proven or could not be checked, and what a proof leaves out ("ignored:").
 
 exit code
   0  done, also if no CPython of the version was found
@@ -323,8 +323,7 @@ struct Check {
   std::string text() const {
     if (proven()) {
       std::string out = "proven (" + std::string(word()) + ")";
-      // Of the same instructions nothing is left out that their text would show.
-      if (verdict == VerdictKind::Equivalent && !detail.empty()) out += "; " + detail;
+      if (!detail.empty()) out += "; " + detail;
       return out;
     }
     if (outcome == NoInterpreter || outcome == NoModule) return "not checked because " + detail;
@@ -332,6 +331,20 @@ struct Check {
     return detail.starts_with(said) ? detail : std::string(said) + detail;
   }
 };
+
+/// The statements that the detail of a proof consists of.
+std::vector<std::string> left_out(const Check& check) {
+  std::vector<std::string> out;
+  if (!check.proven()) return out;
+  std::string_view rest = check.detail;
+  while (!rest.empty()) {
+    const std::size_t end =
+        std::min(rest.find("; ignored: ", 1), rest.find("; taken for granted: ", 1));
+    out.emplace_back(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 2);
+  }
+  return out;
+}
 
 std::string python_name(PyVersion version) {
   return "CPython " + std::to_string(version.major) + "." + std::to_string(version.minor);
@@ -628,8 +641,9 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
                     const std::vector<FileResult>& results) {
   constexpr std::size_t most_names = 20;
   std::size_t read = 0, complete = 0, unwritten = 0, proven = 0, containers = 0;
-  std::map<std::string, std::size_t> unchecked;  // by the reason
-  std::vector<std::string> refuted, fallen, own_names;
+  std::map<std::string, std::size_t> unchecked;            // by the reason
+  std::map<std::string, std::vector<std::string>> spared;  // what proofs leave out, of which files
+  std::vector<std::string> refuted, fallen, own_names, left_outs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const FileResult& result = results[i];
     containers += inputs[i].container;
@@ -643,7 +657,9 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
       ++unchecked[result.check.text()];
     if (!result.fallen.empty()) fallen.push_back(named(path, result.fallen));
     if (!result.named.empty()) own_names.push_back(named(path, result.named));
+    for (std::string& what : left_out(result.check)) spared[std::move(what)].push_back(path);
   }
+  for (const auto& [what, paths] : spared) left_outs.push_back(named(what, paths));
   const std::size_t files = results.size() - containers;
   if (files == 0) return;  // what is wrong with each was said
   std::string summary = std::to_string(files) + (files == 1 ? " file: " : " files: ") +
@@ -670,6 +686,7 @@ void report_summary(const Options& options, const std::vector<Input>& inputs,
   list("not proven to do the same", refuted);
   list("with bodies that are a dispatch loop (L5) or rebuilt from bytes (L6)", fallen);
   list("with names that the source had not", own_names);
+  list("what the proofs leave out, and of which files", left_outs);
   report(summary, good ? Colour::Green : Colour::Yellow);
 }
 

@@ -241,6 +241,29 @@ def test_output_is_proven_without_being_asked(pyc):
     assert check["proven"] is True and check["verdict"] in ("identical", "exact", "equivalent")
 
 
+@pytest.mark.parametrize("version", ["3.13", "3.14"])
+def test_what_a_proof_leaves_out_is_said_with_every_verdict(version, tmp_path):
+    """Without the comment the class stands on another line, which `__firstlineno__` tells."""
+    python = pythons.path_of(version)
+    for name in ("one", "two", "plain"):
+        (tmp_path / (name + ".py")).write_text(
+            "x = 1\n" if name == "plain" else "# a comment\n\n\nclass C:\n    x = 1\n"
+        )
+        compiling = "import py_compile as p; p.compile('%s.py', '%s.pyc')" % (name, name)
+        subprocess.run([python, "-c", compiling], cwd=str(tmp_path), check=True)
+    environment = dict(NOWHERE, DEPYF_PYTHONS=python)
+    lines = "ignored: the line numbers that classes have in `__firstlineno__`"
+    one, two, plain = (str(tmp_path / name) for name in ("one.pyc", "two.pyc", "plain.pyc"))
+    said = native("decompile", one, env=environment).stderr
+    assert re.search(r"one.pyc: proven \((identical|exact)\); %s\n" % lines, said), said
+    out = str(tmp_path / "out")
+    said = native("decompile", one, two, plain, "-o", out, env=environment).stderr
+    assert "  what the proofs leave out, and of which files:\n" in said, said
+    assert said.endswith("    %s: %s, %s\n" % (lines, one, two)), said
+    said = native("decompile", plain, "-o", out, "--force", env=environment).stderr
+    assert "1 proven" in said and "leave out" not in said, said
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no such names")
 def test_a_file_whose_name_has_a_line_break_is_proven_by_another_process(pyc, tmp_path):
     named = tmp_path / "a\nfile.pyc"
