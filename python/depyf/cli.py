@@ -164,7 +164,7 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
         "report",
         allow_abbrev=False,
         help="build the report of a dump again",
-        usage="depyf report [--open] [--text | --advise] DUMP...",
+        usage="depyf report [--open] [--page FILE | --text | --advise] DUMP...",
         description="Builds the report, index.html, from dumps or from a log of TORCH_TRACE. "
         "For a distributed run it also names what torch compiled differently on different ranks. "
         "A folder with rank_0, rank_1, ... is one distributed run; several folders together are, "
@@ -173,6 +173,9 @@ def _add_report(verbs: "Any") -> "argparse.ArgumentParser":
         "not be read, or the usage was wrong",
     )
     report.add_argument("--open", action="store_true", help="open the report in a browser")
+    report.add_argument(
+        "--page", metavar="FILE", help="write the page to FILE, not to index.html of the dump"
+    )
     report.add_argument("--text", action="store_true", help="only print the summary")
     report.add_argument(
         "--advise",

@@ -87,8 +87,8 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     makes; its mask is not asked for, since that means setting it. The name beside it cannot be
     guessed, and no link is followed.
 
-    Raises OSError where it cannot be written, and UnicodeError where `errors` asks for that. No
-    half of a file stays.
+    Raises OSError, which names `path`, where it cannot be written, and UnicodeError where `errors`
+    asks for that. No half of a file stays.
     """
     temporary = _beside(path)
     opener = _core.opener(_HOW)
@@ -98,11 +98,13 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
         ) as stream:
             stream.write(text)
         os.replace(temporary, path)
-    except BaseException:  # an interrupt is the user's, and leaves no half of a file
+    except BaseException as error:  # an interrupt is the user's, and leaves no half of a file
         try:
             os.unlink(temporary)
         except OSError:
             pass_on()
+        if isinstance(error, OSError) and error.filename == temporary:
+            raise OSError(error.errno, error.strerror, path) from None
         raise
 
 

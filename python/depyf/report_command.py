@@ -61,27 +61,32 @@ def _report(options: argparse.Namespace) -> int:
     page, unwritten = None, False
     workers = _workers_of(documents)
     only_text = options.text or options.advise
+    if only_text and options.page:
+        complain("depyf report: --page has no use beside --text or --advise\n")
+        return 2
     if not only_text:
         try:
             from depyf import report
             from depyf.report.base import PAGE
 
             sources = [folders[rank] for rank in sorted(folders)]
+            target = options.page
             if workers:
-                target = options.dumps[0]
-                page = report.build(_with_code(workers), os.path.join(target, PAGE))
-            elif len(sources) == 1:
-                page = report.build(sources[0])
-            else:
-                target = (
-                    options.dumps[0] if len(options.dumps) == 1 else os.path.dirname(sources[0])
-                )
-                page = report.build(sources, os.path.join(target or ".", PAGE))
+                sources = _with_code(workers)
+                target = target or os.path.join(options.dumps[0], PAGE)
+            elif len(sources) > 1 and target is None:
+                given = options.dumps
+                folder = given[0] if len(given) == 1 else os.path.dirname(sources[0])
+                target = os.path.join(folder or ".", PAGE)
+            page = report.build(sources if len(sources) > 1 or workers else sources[0], target)
         except Exception as error:  # the text below is still of use
             unwritten = isinstance(error, (OSError, ImportError))
             said = "%s: %s" % (type(error).__name__, error)
             if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "jinja2":
                 said = "it needs Jinja2; install it with `pip install jinja2`"
+            elif isinstance(error, OSError) and error.filename is not None:
+                said = "%s: %s" % (os.path.abspath(error.filename), error.strerror)
+                said += "" if options.page else "; `--page FILE` writes it elsewhere"
             complain("depyf report: no page was written: %s\n" % said)
     for rank in sorted(documents):
         document = documents[rank]

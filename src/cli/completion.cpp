@@ -75,6 +75,7 @@ constexpr Option kOptions[] = {
     {"run", "", "--backend", "of torch.compile", Value::Words, "eager aot_eager inductor"},
     {"run", "-m", "", "a module by name", Value::Text},
     {"report", "", "--open", "open the report"},
+    {"report", "", "--page", "where to write the page", Value::File},
     {"report", "", "--text", "only the summary"},
     {"report", "", "--advise", "only the changes that save most"},
     {"diff", "", "--page", "write a page", Value::File},

@@ -181,9 +181,10 @@ void Lockstep::effect() {
   for (std::size_t i = 0; i < x.operands.size(); ++i) {
     if (blank_operand(x, y, i)) continue;
     if (op == Op::CONTAINS && i == 1 && same_searched(x.operands[i], y.operands[i])) continue;
-    if (!same_values(x.operands[i], y.operands[i])) {
+    const Known p = known(kA, x.operands[i]), q = known(kB, y.operands[i]);
+    if (!same(p.token, q.token)) {
       const bool seen = is_seen(op) || (is_defined(kA, x) && is_defined(kB, y));
-      part_here(seen && different_values(x.operands[i], y.operands[i]));
+      part_here(seen && different_values(p, q));
     }
   }
   if (calls_ && (op == Op::CALL || op == Op::CALL_KW || op == Op::CALL_EX))
@@ -471,9 +472,11 @@ void Lockstep::terminator() {
       along(0, 0);
       along(1, 1);
       return;
-    case TermKind::Return:
-      if (!same_values(x.value, y.value)) part_here(different_values(x.value, y.value));
+    case TermKind::Return: {
+      const Known p = known(kA, x.value), q = known(kB, y.value);
+      if (!same(p.token, q.token)) part_here(different_values(p, q));
       return;
+    }
     case TermKind::Raise:
       if (x.raise_args.size() != y.raise_args.size()) part_here();
       for (std::size_t i = 0; i < x.raise_args.size(); ++i)

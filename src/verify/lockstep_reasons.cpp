@@ -1,5 +1,9 @@
 // What the prover says where the two sides part, and whether that is a difference which a caller
 // can see.
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
 #include "verify/lockstep_walk.h"
 #include "verify/words.h"
 
@@ -119,12 +123,55 @@ std::uint32_t Lockstep::argument(Which side, ValueId id) const {
   return value.arg;
 }
 
-bool Lockstep::different_values(ValueId x, ValueId y) {
-  const std::uint32_t a = argument(kA, x), b = argument(kB, y);
+bool Lockstep::different_values(Known x, Known y) {
+  const std::uint32_t a = argument(kA, x.value), b = argument(kB, y.value);
   if (a != kNone && b != kNone) return a != b;
-  const Token &p = tokens_[get(kA, x)], &q = tokens_[get(kB, y)];
+  const Token &p = tokens_[x.token], &q = tokens_[y.token];
   if (a != kNone || b != kNone) return is_told_by_value(a != kNone ? q : p);
+  return different_constants(p, q) || different_entries(p, q);
+}
+
+bool Lockstep::different_constants(const Token& p, const Token& q) const {
   return is_told_by_value(p) && is_told_by_value(q) && p.a != q.a;
+}
+
+bool Lockstep::different_entries(const Token& p, const Token& q) {
+  if (p.kind != TokenKind::Object || q.kind != TokenKind::Object || p.op != q.op ||
+      p.items_count != q.items_count)
+    return false;
+  if (p.op == Op::BUILD_TUPLE) return different_items(p, q);
+  if (p.op != Op::BUILD_MAP) return false;
+  // of keys that are equal, such as 1 and True, the last value stays: names alone are told apart
+  std::unordered_set<TokenId> names;
+  bool differ = false;
+  for (std::uint32_t i = 0; i < p.items_count; i += 2) {
+    const TokenId name = tokens_.item(p, i);
+    const Literal* key = literal(name);
+    const bool named = key && key->kind == ConstKind::Str;
+    if (!named || name != tokens_.item(q, i) || !names.insert(name).second) return false;
+    const Token &x = tokens_[tokens_.item(p, i + 1)], &y = tokens_[tokens_.item(q, i + 1)];
+    differ |= different_constants(x, y) || different_items(x, y);
+  }
+  return differ;
+}
+
+bool Lockstep::different_items(const Token& p, const Token& q) {
+  // Tuples in tuples keep the items that they were built of, also where same() has paired them.
+  const auto tuple = [](const Token& token) {
+    return token.kind == TokenKind::Object && token.op == Op::BUILD_TUPLE;
+  };
+  std::vector<std::pair<const Token*, const Token*>> work{{&p, &q}};
+  while (!work.empty()) {
+    const auto [x, y] = work.back();
+    work.pop_back();
+    if (different_constants(*x, *y)) return true;
+    if (!tuple(*x) || !tuple(*y)) continue;
+    if (x->items_count != y->items_count) return true;
+    for (std::uint32_t i = 0; i < x->items_count; ++i)
+      work.emplace_back(&tokens_[tokens_.item(*x, i)], &tokens_[tokens_.item(*y, i)]);
+    spend(x->items_count);
+  }
+  return false;
 }
 
 }  // namespace depyf::verify_detail

@@ -411,8 +411,21 @@ class Lockstep {
   /// The name of the argument that `id` loads, when nothing ever stores into it; kNone otherwise.
   std::uint32_t argument(Which side, ValueId id) const;
 
-  /// Two constants of which a program sees that they are two, two arguments, or one of each.
-  bool different_values(ValueId x, ValueId y);
+  /// A value, with its token as it was before same() may have paired what the value is made of.
+  struct Known {
+    ValueId value;
+    TokenId token;
+  };
+  Known known(Which side, ValueId id) { return {id, get(side, id)}; }
+
+  /// Two constants of which a program sees that they are two, two arguments, one of each, or two
+  /// displays with such items.
+  bool different_values(Known x, Known y);
+  bool different_constants(const Token& p, const Token& q) const;
+
+  /// Two tuples, or dictionaries of the same names, where a program sees that an item is another.
+  bool different_entries(const Token& p, const Token& q);
+  bool different_items(const Token& p, const Token& q);
 };
 
 }  // namespace depyf::verify_detail

@@ -89,6 +89,28 @@ def test_compare_tells_files_apart(pyc, tmp_path):
     assert "different" in different.stdout
 
 
+@pytest.mark.parametrize(
+    "one, other, verdict",
+    [
+        ("def f(a, *, b=2): return b", "def f(a, *, b=3): return b", "different"),
+        ("def f(a, b=(x, 2)): return b", "def f(a, b=(x, 3)): return b", "different"),
+        ("def f(b=((x, 1), 2)): pass", "def f(b=((x, 1, 1), 2)): pass", "different"),
+        ("a.b = {'k': 1, 'm': x}", "a.b = {'k': 2, 'm': x}", "different"),
+        ("a.b = {'k': 1, 'k': x}", "a.b = {'k': 2, 'k': x}", "unproven"),
+        ("a.b = {1: 1, True: x}", "a.b = {1: 2, True: x}", "unproven"),
+    ],
+)
+def test_compare_looks_into_defaults_and_displays(one, other, verdict, tmp_path):
+    files = []
+    for name, text in (("a", one), ("b", other)):
+        (tmp_path / (name + ".py")).write_text(text + "\n")
+        files.append(str(tmp_path / (name + ".pyc")))
+        py_compile.compile(str(tmp_path / (name + ".py")), cfile=files[-1], doraise=True)
+    done = run("compare", *files)
+    assert done.stdout.startswith(verdict + ":"), done
+    assert done.returncode == {"different": 1, "unproven": 3}[verdict]
+
+
 OPTIMIZED = """def f(x):
     if not x:
         raise AssertionError('m')

@@ -347,6 +347,27 @@ def test_a_dump_with_a_value_of_another_type_is_shown_or_called_damaged(dumps, t
         assert code == 0 or (code == 2 and told), (seed, number, code)
 
 
+def test_a_page_that_cannot_be_written_is_named_and_may_be_written_elsewhere(
+    dumps, tmp_path, capsys
+):
+    dump = tmp_path / "dump"
+    shutil.copytree(str(dumps / "recompiles"), str(dump))
+    (dump / "index.html").unlink()
+    (dump / "index.html").mkdir()
+    assert cli.main(["report", str(dump)]) == 1
+    out, told = capsys.readouterr()
+    assert (
+        "%s: Is a directory; `--page FILE`" % (dump / "index.html") in told and ".tmp" not in told
+    )
+    assert "compiles" in out
+    page = tmp_path / "page.html"
+    assert cli.main(["report", "--page", str(page), str(dump)]) == 0
+    assert str(page) in capsys.readouterr().out and "<html" in page.read_text()[:200]
+    assert cli.main(["report", "--page", str(page / "x"), str(dump)]) == 1
+    assert "%s: Not a directory\n" % (page / "x") in capsys.readouterr().err
+    assert cli.main(["report", "--text", "--page", str(page), str(dump)]) == 2
+
+
 def test_the_text_of_a_reason_takes_time_as_it_is_long():
     for part in (" # ", " ", "# a:1 in ", 'File "', "L['x'] "):
         begin = time.process_time()
