@@ -52,8 +52,9 @@ constexpr FieldA field_a(ExprKind kind) {
 enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 
 /// Expr::op of a Tuple whose items stand on rows of their own: two of them in a row are stores to
-/// one variable (of which 3.13+ drops the first on one row). Of a comprehension that stands
-/// on a row below its target: 3.12+ stores the target last there.
+/// one variable (of which 3.13+ drops the first on one row), or locals that a parallel assignment
+/// stores in the order of the targets (3.11+ reverses it on one row). Of a comprehension that
+/// stands on a row below its target: 3.12+ stores the target last there.
 constexpr std::uint8_t kOnRows = 1;
 
 /// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it

@@ -26,6 +26,10 @@ struct PyVersion {
   /// co_qualname and co_exceptiontable; instructions have inline caches; `exec` takes a closure
   /// (3.11).
   constexpr bool has_exception_table() const { return *this >= PyVersion{3, 11}; }
+  /// `a, b = b, a` stores locals in the reverse order where the targets stand on one row (3.11).
+  constexpr bool swaps_stores() const { return *this >= PyVersion{3, 11}; }
+  /// Of two stores to one variable of `a, a = x` on one row, the first is dropped (3.13).
+  constexpr bool drops_repeated_stores() const { return *this >= PyVersion{3, 13}; }
   /// Patch releases of 3.13 call `iter` on the iterator of a comprehension or generator expression
   /// once more.
   constexpr bool may_iterate_twice() const {

@@ -491,8 +491,8 @@ void Printer::visit(const Task& task) {
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
   const bool is_bool_op = e.kind == ExprKind::BoolOp;
   const bool on_rows =
-      (tuple && e.op == kOnRows && at_least(13)) || (is_bool_op && e.a == kBeginsRow) ||
-      (e.op == kOnRows && (e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
+      (is_bool_op && e.a == kBeginsRow) ||
+      (e.op == kOnRows && (tuple || e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
                            e.kind == ExprKind::DictComp));
   bool parens = on_rows || parenthesised(task, e, prec);
   const std::size_t held = is_bool_op ? operands_on_first_row(e) : 0;

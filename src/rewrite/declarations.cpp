@@ -489,19 +489,15 @@ bool loads_self(const Module& module, const CodeObject& code, const RawInstr& ra
 std::vector<StrId> removed_attributes(Rewriter& r) {
   std::vector<StrId> names;
   std::unordered_set<std::uint32_t> missing;
-  bool has_line = false;
   for (StmtId id : r.body) {
     const Stmt& s = r.ast[id];
-    has_line |= r.assigns(s, "__firstlineno__");
-    if (!r.assigns(s, "__static_attributes__") || !r.is_constant(s.e[0], ConstKind::Tuple))
-      continue;
+    if (!lists_attributes(r, s) || !r.is_constant(s.e[0], ConstKind::Tuple)) continue;
     for (ConstId item : r.constant(s.e[0])->items)
       if (r.module[item].kind == ConstKind::Str) {
         const StrId name = r.module.intern(r.module[item].text);
         if (missing.insert(name.index).second) names.push_back(name);
       }
   }
-  if (!has_line) return {};
   // The functions inside stand before the class, without a gap.
   for (std::uint32_t at = r.code.index; at-- > 0 && !missing.empty();) {
     CodeId owner = r.module[CodeId(at)].parent;

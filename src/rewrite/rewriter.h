@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ struct Rewriter {
 
   std::vector<ExprId> makers;  // function values, calls of them, and awaits, each before what is
                                // inside it: for restore_definitions()
+  std::optional<std::vector<std::uint32_t>> attribute_lists;  // offsets, see lists_attributes()
   bool jumps_settled = false;  // drop_implied_jumps() has nothing more to drop
 
   NodeKinds kinds;  // of the nodes up to next_expr and next_stmt, see may_hold
@@ -185,6 +187,8 @@ void restore_strings(Rewriter& r);
 void restore_numbers(Rewriter& r);
 void restore_walruses(Rewriter& r);
 void clean_scope_body(Rewriter& r);
+/// Is it the compiler's own `__static_attributes__ = (…)` at the end of a class body (3.13 on)?
+bool lists_attributes(Rewriter& r, const Stmt& s);
 void refuse_returns(Rewriter& r);  // a `return` in a module or class
 void drop_implied_jumps(Rewriter& r);
 void tidy_conditions(Rewriter& r);

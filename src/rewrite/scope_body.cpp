@@ -1,15 +1,16 @@
 // What the compiler adds to the bodies of classes and modules, and docstrings.
 #include <algorithm>
 
+#include "bytecode/class_end.h"
 #include "rewrite/rewriter.h"
 #include "support/error.h"
 
 namespace depyf {
 namespace {
 
-/// A statement at the start of a class body that no source has. Compilers that list the attributes
-/// store the line, too, whatever line the code object says it has.
-bool class_prologue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
+/// A statement at the start of a class body that no source has. The line is the compiler's whatever
+/// line the code object says it has.
+bool class_prologue(const Rewriter& r, const Stmt& s) {
   const StrId name = r.assigned_name(s);
   if (!name) return false;
   const std::string_view text = r.text(name);
@@ -17,8 +18,7 @@ bool class_prologue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
   if (text == "__module__") return r.is_name(s.e[0], "__name__");
   if (text == "__qualname__") return r.is_constant(s.e[0], ConstKind::Str);
   if (text == "__firstlineno__")
-    return r.is_constant(s.e[0], ConstKind::Int) &&
-           (lists_attributes || r.constant(s.e[0])->integer == r.object.firstlineno);
+    return r.object.version.has_class_lines() && r.is_constant(s.e[0], ConstKind::Int);
   if (text == "__type_params__") return r.is_name(s.e[0], ".type_params");
   if (text == "__classdict__") return value.kind == ExprKind::LocalsDict;
   if (text == "__conditional_annotations__")
@@ -29,15 +29,14 @@ bool class_prologue(const Rewriter& r, const Stmt& s, bool lists_attributes) {
 /// A statement that no source has, wherever it stands: one at the end of a class body, which may
 /// have copies after `break` and the like, or what makes the namespace a cell, which a loop over
 /// the blocks of the body has inside.
-bool no_source_has(const Rewriter& r, const Stmt& s, bool lists_attributes) {
+bool no_source_has(Rewriter& r, const Stmt& s) {
   if (s.kind != StmtKind::Assign) return false;
   for (ExprId target : s.list)
     if ((r.ast[s.e[0]].kind == ExprKind::CellRef &&
          (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__"))) ||
         (r.ast[s.e[0]].kind == ExprKind::LocalsDict && r.is_name(target, "__classdict__")))
       return true;
-  return lists_attributes && r.assigns(s, "__static_attributes__") &&
-         (r.is_constant(s.e[0], ConstKind::Tuple) || r.ast[s.e[0]].kind == ExprKind::Tuple);
+  return lists_attributes(r, s);
 }
 
 void take_docstring(Rewriter& r) {
@@ -87,28 +86,35 @@ void hoist_future_imports(Rewriter& r) {
 
 }  // namespace
 
+bool lists_attributes(Rewriter& r, const Stmt& s) {
+  constexpr std::string_view name = "__static_attributes__";
+  if (!r.object.version.has_class_lines() || !r.assigns(s, name) ||
+      (!r.is_constant(s.e[0], ConstKind::Tuple) && r.ast[s.e[0]].kind != ExprKind::Tuple))
+    return false;
+  if (!r.attribute_lists) {
+    const InstrList list = decode(r.module, r.code);
+    r.attribute_lists.emplace();
+    for (std::uint32_t at : closing_stores(r.module, r.code, list, name))
+      r.attribute_lists->push_back(list.instrs[at].offset);
+  }
+  return std::ranges::find(*r.attribute_lists, r.ast[s.list[0]].origin.offset) !=
+         r.attribute_lists->end();
+}
+
 void clean_scope_body(Rewriter& r) {
   if (r.role != Role::Class && r.role != Role::Module) return;
   hoist_future_imports(r);
   if (r.role == Role::Class) {
     // Each once: a second `__qualname__ = …` is the source's own.
     std::vector<StrId> seen;
-    const bool listed = std::any_of(r.body.begin(), r.body.end(), [&](StmtId id) {
-      return r.assigns(r.ast[id], "__static_attributes__");
-    });
-    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]], listed)) {
+    while (!r.body.empty() && class_prologue(r, r.ast[r.body[0]])) {
       const StrId name = r.assigned_name(r.ast[r.body[0]]);
       if (std::find(seen.begin(), seen.end(), name) != seen.end()) break;
       seen.push_back(name);
       r.body = r.body.subspan(1);
     }
-    // Compilers that store the line of a class list its attributes, too.
-    const bool lists_attributes = std::any_of(
-        seen.begin(), seen.end(), [&](StrId name) { return r.text(name) == "__firstlineno__"; });
     r.edit_lists([&](std::vector<StmtId>& list) {
-      return std::erase_if(list, [&](StmtId id) {
-               return no_source_has(r, r.ast[id], lists_attributes);
-             }) > 0;
+      return std::erase_if(list, [&](StmtId id) { return no_source_has(r, r.ast[id]); }) > 0;
     });
   }
   take_docstring(r);

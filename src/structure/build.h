@@ -103,9 +103,10 @@ class BlockBuilder {
   bool parallel_assignment(std::size_t position);
   bool parallel_targets(std::size_t position);
   bool is_whole_value(const Pending& entry) const;
+  PyVersion version() const { return s_.module[s_.lifted.code].version; }
   /// One assignment of several values, of the operations from `position` up to `end`.
   void emit_parallel(std::span<const ExprId> targets, std::span<const ExprId> values,
-                     std::size_t position, std::size_t end);
+                     std::size_t position, std::size_t end, bool on_rows = false);
   bool unpack(std::size_t position);
   void close_unpack(ExprId target);
   void unpack_to_temporaries(ValueId op);

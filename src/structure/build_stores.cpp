@@ -74,8 +74,8 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
       const std::size_t element = open.count - 1 - what.arg;
       if (open.elements.size() == element && open.stored) {
         const Value &last = s_.at(open.stored), &store = s_.at(store_op);
-        open.on_rows |=
-            store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+        open.on_rows |= version().drops_repeated_stores() && store.op == Op::STORE_FAST &&
+                        last.op == Op::STORE_FAST && last.arg == store.arg;
       }
       open.stored = store_op;
       open.add_up_to(element + 1, target, s_.ast);
@@ -174,9 +174,10 @@ bool BlockBuilder::is_whole_value(const Pending& entry) const {
 }
 
 void BlockBuilder::emit_parallel(std::span<const ExprId> targets, std::span<const ExprId> values,
-                                 std::size_t position, std::size_t end) {
-  const ExprId target = s_.ast.expr(ExprKind::Tuple, targets),
-               source = s_.ast.expr(ExprKind::Tuple, values);
+                                 std::size_t position, std::size_t end, bool on_rows) {
+  const ExprId target =
+      s_.ast.expr(ExprKind::Tuple, targets, UINT32_MAX, on_rows ? kOnRows : 0, Origin{});
+  const ExprId source = s_.ast.expr(ExprKind::Tuple, values);
   const StmtId st = s_.ast.assign(target, source, origin((*body_)[position]));
   spill_for_statement();
   emit(st);
@@ -215,13 +216,19 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
     for (std::size_t k = 0; k < m && all; ++k)
       all = is_local(k) == is_local(store_of[k]) && others[k] == others[store_of[k]];
     if (!all) continue;
+    const std::int32_t line = s_.at(body[position]).line;
+    bool in_order = version().swaps_stores() && !s_.options.made_by_dynamo, on_rows = false;
+    for (std::size_t k = 0; k < m; ++k) {
+      in_order &= store_of[k] == k && is_local(k);
+      on_rows |= line > 0 && s_.at(body[position + k]).line != line;
+    }
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
       targets.push_back(make_target(s_.ast, s_.lifted, body[position + store_of[j]], {}));
       values.push_back(use_written(pending_[base + j]));
     }
     pending_.resize(base);
-    emit_parallel(targets, values, position, position + m);
+    emit_parallel(targets, values, position, position + m, in_order && on_rows);
     return true;
   }
   return parallel_targets(position);

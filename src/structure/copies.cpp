@@ -53,19 +53,22 @@ std::size_t class_epilogue(const StructureGraph& s, const Node& node) {
   const std::size_t size = node.body.size();
   if (s.is_function() || node.term != TermKind::Return) return size;
   std::size_t begin = size;
-  bool stores = false;
+  // One list of attributes is the compiler's, of versions that make it; others are the source's.
+  bool lists = !s.module[s.lifted.code].version.has_class_lines(), stores = false;
   for (std::size_t i = size; i > 0; --i) {
     const Value& value = s.at(node.body[i - 1]);
     if (value.kind != ValueKind::Operation) break;
     if (value.op == Op::STORE_NAME) {
       const std::string_view name = s.module[StrId(value.arg)];
-      if (name != "__static_attributes__" && name != "__classdictcell__" && name != "__classcell__")
-        break;
+      const bool list = name == "__static_attributes__";
+      if (list ? lists : name != "__classdictcell__" && name != "__classcell__") break;
+      lists |= list;
       stores = true;
-    } else if (value.op != Op::LOAD_CONST && value.op != Op::LOAD_CLOSURE) {
+    } else if (value.op == Op::LOAD_CONST || value.op == Op::LOAD_CLOSURE) {
+      begin = i - 1;
+    } else {
       break;
     }
-    begin = i - 1;
   }
   return stores ? begin : size;
 }

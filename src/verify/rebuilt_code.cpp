@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bytecode/bound_names.h"
+#include "bytecode/class_end.h"
 #include "bytecode/instr.h"
 #include "support/error.h"
 #include "verify/headers.h"
@@ -12,18 +13,19 @@
 namespace depyf::verify_detail {
 namespace {
 
-/// The names that a class body of 3.13 and later stores as `__static_attributes__` at its end.
+/// The names that the compiler of 3.13 and later stores as `__static_attributes__` at the end of a
+/// class body.
 std::vector<std::string_view> static_attributes(Module& module, CodeId code) {
   std::vector<std::string_view> names;
+  if (!module[code].version.has_class_lines()) return names;
   const InstrList list = decode(module, code);
-  for (std::size_t i = 1; i < list.instrs.size(); ++i) {
-    const Instr &store = list.instrs[i], &load = list.instrs[i - 1];
-    if (store.op != Op::STORE_NAME || load.op != Op::LOAD_CONST ||
-        module[StrId(store.arg)] != "__static_attributes__")
-      continue;
-    for (ConstId item : module[ConstId(load.arg)].items) names.push_back(module[item].text);
+  for (std::uint32_t at : closing_stores(module, code, list, "__static_attributes__")) {
+    if (at == 0 || list.instrs[at - 1].op != Op::LOAD_CONST) continue;
+    for (ConstId item : module[ConstId(list.instrs[at - 1].arg)].items)
+      names.push_back(module[item].text);
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
