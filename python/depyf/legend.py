@@ -25,6 +25,25 @@ def table_of_globals(names: Dict[str, str]) -> str:
     return "".join(_fitting("%s is torch's %s" % pair) for pair in shown)
 
 
+def table_of_parameters(names: Sequence[Tuple[str, str]], given: Mapping[str, str]) -> str:
+    """Comment lines that say which of torch's parameters the names in a source stand for.
+
+    Args:
+        names: pairs of a name in the source and torch's, which the frame has.
+        given: by torch's names, what the code that calls the function gives for them.
+    """
+    lines = []
+    renamed = {real for _, real in names}
+    for name, real in names:
+        said = given.get(real) or ""
+        beside = "`%s`, " % said if said and said != name else ""
+        lines.append("%s is torch's %s (%son the stack at the break)" % (name, real, beside))
+    for real, said in given.items():
+        if said and real not in renamed:
+            lines.append("%s is `%s`, on the stack at the break" % (real, said))
+    return "".join(_fitting(line) for line in lines)
+
+
 def _fitting(text: str, begin: str = "# ") -> str:
     """A row of a table as a comment line, or as several of which none is too wide."""
     if len(begin + text) <= _WIDTH:

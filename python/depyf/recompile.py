@@ -11,6 +11,7 @@ import re
 import sys
 import types
 from collections import namedtuple
+from types import MappingProxyType
 from typing import (
     Any,
     Container,
@@ -61,6 +62,7 @@ from depyf.legend import (
     own_value_note,
     random_note,
     table_of_globals,
+    table_of_parameters,
     unused_note,
     unused_result_note,
     with_named_objects,
@@ -161,6 +163,7 @@ def recompile(
     own_locals: Iterable[str] = (),
     installed: Optional[Container[str]] = None,
     callee_results: Any = None,
+    on_stack: Mapping[str, str] = MappingProxyType({}),
     about: str = "",
     notes: str = "",
 ) -> Recompiled:
@@ -179,7 +182,8 @@ def recompile(
     itself, which count also where they look like torch's. `callee_parameters` and `callee_results`
     map global names of functions to names of their parameters, and of graphs to names of their
     outputs.
-    `about` stands in the first lines, as comments, and `notes` as comments at the end.
+    `on_stack` tells of parameters what they are given. `about` stands in the first lines, as
+    comments, and `notes` as comments at the end.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -233,6 +237,7 @@ def recompile(
             about,
             notes,
             filename=filename,
+            on_stack=on_stack,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -328,6 +333,7 @@ def _attempt(
     notes: str = "",
     trusted: bool = False,
     filename: Optional[str] = None,
+    on_stack: Mapping[str, str] = MappingProxyType({}),
 ) -> Recompiled:
     # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said
     source, line_map, constants, diagnostics = decompiled
@@ -346,7 +352,10 @@ def _attempt(
             source, line_map = without_nonlocals(source, line_map)
         source, added_lines = as_module(source, frees, filename, flags, indentation)
         line_map = _shifted(line_map, added_lines)
+        arguments_of_torch = argument_names(reference)
+        parameters = [row[:2] for row in readable if row[1] in arguments_of_torch and not row[2]]
         head = _head(about, globals_of_torch, frees if dynamo else (), bool(added_lines))
+        head += table_of_parameters(parameters, on_stack)
         source, line_map = _below(head, source, line_map)
         arguments = (source, original, cells, frees, filename, flags, function_name, names)
         try:
@@ -369,6 +378,8 @@ def _attempt(
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}
         consumed = tuple(shown_names.get(name, name) for name in consumed)
+        for real in arguments_of_torch:  # they are the same in every frame of the function
+            shown_names.pop(real, None)
         candidate = with_variables(_dressed(candidate, reference), shown_names)
         if verdict in PROVEN:
             code = candidate

@@ -14,19 +14,6 @@ namespace {
 
 constexpr std::size_t kWidth = 100, kMostTargets = 4;
 
-/// Functions and classes of Python's own, as far as their names could be those of values.
-constexpr const char* kBuiltins[] = {
-    "abs",        "all",       "any",      "ascii",     "bin",     "bool",         "breakpoint",
-    "bytes",      "bytearray", "callable", "chr",       "compile", "complex",      "delattr",
-    "dict",       "dir",       "divmod",   "enumerate", "eval",    "exec",         "exit",
-    "filter",     "float",     "format",   "frozenset", "getattr", "globals",      "hasattr",
-    "hash",       "help",      "hex",      "id",        "input",   "int",          "isinstance",
-    "issubclass", "iter",      "len",      "list",      "locals",  "map",          "max",
-    "memoryview", "min",       "next",     "object",    "oct",     "open",         "ord",
-    "pow",        "print",     "property", "quit",      "range",   "repr",         "reversed",
-    "round",      "set",       "setattr",  "slice",     "sorted",  "staticmethod", "str",
-    "sum",        "super",     "tuple",    "type",      "vars",    "zip"};
-
 /// A local that gets another name.
 struct Local {
   StrId name;
@@ -62,6 +49,7 @@ class Naming {
       if (fold_values()) find_locals();
     }
     name_globals();
+    name_parameters();
     if (!locals_.empty()) {
       find_uses();
       for (std::size_t i = 0; i < locals_.size(); ++i) describe(locals_[i]);
@@ -582,6 +570,10 @@ class Naming {
         if (!is_holder(text(e.a)) || back.empty()) push(back, text(e.a));
         id = e.kids[0];
       } else if (e.kind == ExprKind::Subscript) {
+        if (const std::string word = handed_word(id); !word.empty()) {
+          push(back, word);
+          return joined(back);
+        }
         if (!push_index(back, e.kids[1])) return {};
         id = e.kids[0];
       } else if (e.kind == ExprKind::Call) {
@@ -592,6 +584,33 @@ class Naming {
       }
     }
     return {};
+  }
+
+  /// What a local is assigned, where that is all; else the expression itself.
+  ExprId settled(ExprId id) {
+    const Local* local = local_of(id);
+    const StmtId made = local ? definition(*local) : StmtId();
+    return made ? ast_[made].e[0] : id;
+  }
+
+  /// The variable of a caller that `__nested_frame_values[0][1]` is, or of this function that
+  /// `__resume_frame_values[1]` is; "" for all else.
+  std::string handed_word(ExprId id) {
+    const std::int64_t place = number_of(ast_[id].kids[1]);
+    const Expr& list = ast_[settled(ast_[id].kids[0])];
+    std::string key;
+    if (list.kind == ExprKind::Name) {
+      key = text(list.a);
+    } else if (list.kind == ExprKind::Subscript && number_of(list.kids[1]) >= 0) {
+      const Expr& lists = ast_[settled(list.kids[0])];
+      if (lists.kind != ExprKind::Name) return {};
+      key = std::string(text(lists.a)) + "[" + std::to_string(number_of(list.kids[1])) + "]";
+    }
+    if (place < 0 || key.find("_frame_values") == key.npos) return {};
+    const std::vector<std::string>* names = row_of(naming_.parameters, key);
+    return names && static_cast<std::size_t>(place) < names->size()
+               ? (*names)[static_cast<std::size_t>(place)]
+               : std::string();
   }
 
   /// Where a path begins: a name.
@@ -689,13 +708,31 @@ class Naming {
   }
 
   /// Of a function that a global holds, or that a call of one returns: `__resume_at_8_4(cells)(x)`.
-  const std::vector<std::string>* parameters_of(ExprId function) {
-    if (const Local* local = local_of(function))
-      if (const StmtId made = definition(*local)) function = ast_[made].e[0];
-    const Expr& e = ast_[function];
-    if (e.kind == ExprKind::Name) return row_of(naming_.parameters, text(e.a));
+  const std::vector<std::string>* parameters_of(ExprId function, const char* what = "") {
+    const Expr& e = ast_[settled(function)];
+    if (e.kind == ExprKind::Name) return row_of(naming_.parameters, std::string(text(e.a)) + what);
     if (e.kind != ExprKind::Call || ast_[e.kids[0]].kind != ExprKind::Name) return nullptr;
-    return row_of(naming_.parameters, std::string(text(ast_[e.kids[0]].a)) + "()");
+    return row_of(naming_.parameters, std::string(text(ast_[e.kids[0]].a)) + "()" + what);
+  }
+
+  /// The values in a list are what the resume function `function` goes on with.
+  void want_each(ExprId list, ExprId function) {
+    const Expr e = ast_[settled(list)];
+    const std::vector<std::string>* names = parameters_of(function, "[]");
+    if (!names || e.kind != ExprKind::List) return;
+    for (std::size_t k = 0; k < e.kids.size() && k < names->size(); ++k)
+      want(e.kids[k], kParameter, {(*names)[k]});
+  }
+
+  /// `__resume_at_8_4([of a caller], [[its values]], ...)`
+  void want_handed(const Expr& call) {
+    if (call.kids.size() < 3) return;
+    const Expr functions = ast_[settled(call.kids[1])], values = ast_[settled(call.kids[2])];
+    if (functions.kind != ExprKind::List || values.kind != ExprKind::List) return;
+    for (std::size_t k = 0; k < functions.kids.size() && k < values.kids.size(); ++k)
+      want_each(values.kids[k], functions.kids[k]);
+    if (call.kids.size() == 4 && ast_[settled(call.kids[3])].kind == ExprKind::List)
+      want_each(call.kids[3], call.kids[0]);
   }
 
   enum Rank : int { kParameter, kAttribute, kKeyword, kCondition, kResult };
@@ -720,6 +757,7 @@ class Naming {
       const Expr e = ast_[id];
       if (e.kind == ExprKind::Call) {
         const std::vector<std::string>* parameters = parameters_of(e.kids[0]);
+        if (parameters) want_handed(e);
         bool positional = true;
         for (std::size_t k = 1; k < e.kids.size(); ++k) {
           const Expr& argument = ast_[e.kids[k]];
@@ -916,11 +954,7 @@ class Naming {
   // ---------------------------------------------------------------- names
 
   std::unordered_set<std::string> taken() {
-    std::unordered_set<std::string> out = {
-        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "_"};
+    std::unordered_set<std::string> out = keywords();
     for (std::uint32_t id = 0; id < module_.codes.size(); ++id) {
       const CodeObject& code = module_[CodeId(id)];
       if (CodeId(id) != code_)
@@ -955,7 +989,7 @@ class Naming {
       if (!longer) break;
     }
     std::unordered_set<std::string> known = taken();
-    known.insert(std::begin(kBuiltins), std::end(kBuiltins));  // a reader takes them for Python's
+    add_builtins(known);                           // a reader takes them for Python's
     std::unordered_map<std::string, int> numbers;  // the last one that was given, by stem
     for (Local& local : locals_) {
       const auto free = [&] {
@@ -989,6 +1023,35 @@ class Naming {
   bool is_own(std::uint32_t global) const {
     const std::vector<std::string>& own = module_.own_globals;
     return std::find(own.begin(), own.end(), text(global)) != own.end();
+  }
+
+  /// Parameters that stand for what was on the stack, by the words that are given for them.
+  void name_parameters() {
+    const std::vector<std::string>* words = row_of(naming_.parameters, "");
+    if (!naming_.renames || !words) return;
+    std::unordered_set<std::string> known = taken();
+    add_builtins(known);
+    std::unordered_map<std::uint32_t, std::uint32_t> names;
+    std::vector<Slot> slots(object_.slots.begin(), object_.slots.end());
+    for (std::size_t i = 0; i < arguments() && i < words->size() && i < slots.size(); ++i) {
+      if ((*words)[i].empty() || slots[i].kind != kLocal) continue;
+      const std::string& stem = (*words)[i];
+      std::string name = stem;
+      for (int n = 1; known.count(name) || named_like_dynamos(name); ++n)
+        name = stem + (named_like_dynamos(stem + "_1") ? "_value_" : "_") + std::to_string(n);
+      known.insert(name);
+      const StrId given = module_.intern(name);
+      names.emplace(slots[i].name.index, given.index);
+      ast_.readable.push_back({given, slots[i].name, false});
+      slots[i].name = given;
+    }
+    if (names.empty()) return;
+    module_[code_].slots = module_.arena.copy(slots);
+    for (ExprId id : collect_expressions(ast_, body())) {
+      Expr& e = ast_[id];
+      if (!is_fast(e)) continue;
+      if (const auto found = names.find(e.a); found != names.end()) e.a = found->second;
+    }
   }
 
   void name_globals() {

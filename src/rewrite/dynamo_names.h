@@ -11,8 +11,11 @@ namespace depyf {
 
 struct DynamoNaming {
   using Table = std::vector<std::pair<std::string, std::vector<std::string>>>;
-  const Table* parameters = nullptr;  // of functions that are called by a global name
-  const Table* results = nullptr;     // what graphs, called by a global name, call their outputs
+  /// Of functions that are called by a global name. `f[]` are the values that the resume function f
+  /// goes on with, `__nested_frame_values[0]` those of the caller of that number, and the row of no
+  /// name holds words for parameters of the function itself, "" where one keeps its name.
+  const Table* parameters = nullptr;
+  const Table* results = nullptr;  // what graphs, called by a global name, call their outputs
   std::span<const std::string> own_locals;   // the program's, whatever they are named
   std::span<const std::string> kept_locals;  // and those that keep a value from its end
   std::uint32_t indentation = 4;

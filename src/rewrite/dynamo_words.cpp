@@ -7,6 +7,19 @@ namespace {
 
 constexpr std::size_t kLongest = 50;  // of a name
 
+/// Functions and classes of Python's own, as far as their names could be those of values.
+constexpr const char* kBuiltins[] = {
+    "abs",        "all",       "any",      "ascii",     "bin",     "bool",         "breakpoint",
+    "bytes",      "bytearray", "callable", "chr",       "compile", "complex",      "delattr",
+    "dict",       "dir",       "divmod",   "enumerate", "eval",    "exec",         "exit",
+    "filter",     "float",     "format",   "frozenset", "getattr", "globals",      "hasattr",
+    "hash",       "help",      "hex",      "id",        "input",   "int",          "isinstance",
+    "issubclass", "iter",      "len",      "list",      "locals",  "map",          "max",
+    "memoryview", "min",       "next",     "object",    "oct",     "open",         "ord",
+    "pow",        "print",     "property", "quit",      "range",   "repr",         "reversed",
+    "round",      "set",       "setattr",  "slice",     "sorted",  "staticmethod", "str",
+    "sum",        "super",     "tuple",    "type",      "vars",    "zip"};
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -120,6 +133,17 @@ std::string name_of(const Words& words, std::size_t length) {
   }
   if (!prefix.empty() && prefix.size() < kLongest / 2) out = prefix + "_" + out;
   return out.empty() ? "value" : out;
+}
+
+std::unordered_set<std::string> keywords() {
+  return {"False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+          "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+          "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+          "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    "_"};
+}
+
+void add_builtins(std::unordered_set<std::string>& names) {
+  names.insert(std::begin(kBuiltins), std::end(kBuiltins));
 }
 
 }  // namespace depyf

@@ -2,6 +2,7 @@
 // The words of which names for the values of Dynamo's code are made.
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace depyf {
@@ -29,5 +30,11 @@ std::string global_word(std::string_view global);
 /// The last `length` words, with the nearest one that has a number in front of them:
 /// layers_0_q_proj_weight.
 std::string name_of(const Words& words, std::size_t length);
+
+/// Python's keywords, and `_`.
+std::unordered_set<std::string> keywords();
+
+/// Adds the names of Python's own functions and classes that could be those of values.
+void add_builtins(std::unordered_set<std::string>& names);
 
 }  // namespace depyf

@@ -415,3 +415,31 @@ def test_no_local_is_called_like_a_builtin():
     )
     assert "int_1 = builtins_dict['int']" in result.source, result.source
     assert not re.search(r"\b(int|max) = ", result.source)
+
+
+def test_what_a_graph_break_hands_over_has_the_names_of_the_program():
+    result = readable(
+        "def f(__nested_resume_fns, __nested_frame_values, ___stack0, ___stack1, x):\n"
+        "    tmp_2 = __nested_frame_values[1][1]\n"
+        "    graph_out_0 = __compiled_fn_3_%s(tmp_2, tmp_2, ___stack1)\n"
+        "    del tmp_2\n"
+        "    tmp_4 = graph_out_0[0]\n"
+        "    tmp_5 = graph_out_0[1]\n"
+        "    del graph_out_0\n"
+        "    y = __resume_at_8_4([__resume_at_6_3], [[tmp_4, x, tmp_4]], [tmp_5, tmp_5])\n"
+        "    return ___stack0(y)\n" % UUID,
+        callee_parameters={
+            "": ("", "", "print", "K", ""),
+            "__nested_frame_values[1]": ("scale", "weights"),
+            "__resume_at_8_4": ("fns", "values", "__resume_frame_values"),
+            "__resume_at_8_4[]": ("total",),
+            "__resume_at_6_3[]": ("loss", ""),
+        },
+        on_stack={"___stack0": "print", "___stack1": "self.K"},
+    )
+    body = lines(result)
+    assert "graph_out = __compiled_fn_3(weights, weights, K)" in body, result.source
+    assert "loss, total = graph_out[0], graph_out[1]" in body
+    assert "return print_1(y)" in body
+    assert "# K is torch's ___stack1 (`self.K`, on the stack at the break)" in result.source
+    assert result.code.co_varnames[2:4] == ("___stack0", "___stack1")

@@ -7,7 +7,7 @@ import sys
 import time
 import types
 from traceback import format_exception
-from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import depyf.legend
 import depyf.recompile
@@ -42,6 +42,13 @@ from depyf.torch.codes import (
     resume_code,
     signature_of,
     source_of,
+)
+from depyf.torch.handed import (
+    given_to_rest,
+    names_of_callers,
+    names_of_rest,
+    parameters_of_rest,
+    words_for_stack,
 )
 from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, is_wrapper, origin_of, wrapped_by
@@ -114,6 +121,7 @@ class Session(Records):
         self._without_code: Dict[int, Tuple[LiveObject, Entry]] = {}
         # id of a resume function's code -> the code, the first global that holds it, and how
         self._resume_names: Dict[int, Tuple[LiveObject, str, str]] = {}
+        self._givers: Dict[str, Entry] = {}  # global of a resume function -> what calls it
         self._apart: Dict[str, str] = {}  # see `_rests_apart`
         self._numbers: Dict[str, int] = writer.numbers if writer is not None else {}
         self._awaited: Optional[List[Entry]] = None
@@ -498,6 +506,7 @@ class Session(Records):
                         entry._graph_module = LiveObject(module)
             elif RESUME_FUNCTION.match(name):
                 entry.calls.append(name)
+                self._givers[name] = entry
                 installed = scope.get(name) if scope is not None else None
                 resumed = resume_code(installed)
                 if resumed is not None:
@@ -699,7 +708,7 @@ class Session(Records):
             about += " (%s:%d)" % (_file_of(code), code.co_firstlineno)
         about = "\n".join(filter(None, (about, _extent(entry, function))))
         try:
-            names = compat.resume_parameters(new_code, shared.get("scope"))
+            names, stack = self._handed(function, code, new_code, shared.get("scope"))
             outputs = compat.graph_outputs(new_code, shared.get("scope"))
             if entry.global_name and not outputs.get(entry.global_name):
                 outputs[entry.global_name] = _outputs_of(entry)
@@ -714,6 +723,7 @@ class Session(Records):
                 scope=shared.get("scope"),
                 own_locals=code.co_varnames,
                 installed=compat.installed_globals(),
+                on_stack=stack,
                 about=about,
                 notes=notes,
             )
@@ -730,6 +740,34 @@ class Session(Records):
             shared["refused"] = "%s: %s" % (type(error).__name__, error)
             self.problem("decompiling %s" % entry.name, shared["refused"])
             return None
+
+    def _handed(
+        self,
+        function: Function,
+        code: types.CodeType,
+        new_code: types.CodeType,
+        scope: Optional[Dict[str, Any]],
+    ) -> Tuple[Dict[str, Sequence[str]], Dict[str, str]]:
+        """Names of what graph breaks hand over: to the resume functions that code calls, as
+        `DynamoNaming::parameters` has them, and to itself; and what of the latter was on the stack,
+        as the code that gives it has it.
+        """
+        names: Dict[str, Sequence[str]] = {}
+        told: Dict[str, str] = {}
+        for name, rest in compat.resume_codes(new_code, scope).items():
+            names[name] = parameters_of_rest(rest)
+            names[name + "[]"] = names_of_rest(rest)
+        if not function.is_resume:
+            return {name: tuple(row) for name, row in names.items()}, told
+        names["__resume_frame_values"] = names_of_rest(code)
+        names.update(names_of_callers(compat.frame_locals()))
+        known = self._resume_names.get(id(code))
+        giver = self._givers.get(known[1]) if known and known[0].get() is code else None
+        given = given_to_rest(giver.source, known[1]) if giver is not None and known else []
+        names[""] = words_for_stack(code, given)
+        parameters = [one for one in code.co_varnames[: code.co_argcount]][2:]
+        told = {one: said for one, said in zip(parameters, given) if one.startswith("___stack")}
+        return {name: tuple(row) for name, row in names.items()}, told
 
     def _replacement(
         self,

@@ -34,7 +34,7 @@ from depyf.torch.compat.frames import (
     graph_outputs,
     reads_are_observed,
     recompile_reasons,
-    resume_parameters,
+    resume_codes,
 )
 from depyf.torch.compat.graphs import (
     TracedNode,
@@ -192,7 +192,7 @@ __all__ = [
     "remove_trace_handler",
     "replaces_serialised_code",
     "require_torch",
-    "resume_parameters",
+    "resume_codes",
     "saved_tensors_hooks",
     "sources_of",
     "step_into",

@@ -39,23 +39,22 @@ def _converts(code: types.CodeType) -> bool:
     return file_of(code).endswith("convert_frame.py")
 
 
-def resume_parameters(
+def resume_codes(
     code: types.CodeType, scope: Optional[Dict[str, Any]]
-) -> Dict[str, Tuple[str, ...]]:
-    """Parameter names of the resume functions that `code` calls by a global name, as torch
-    installed them in `scope`.
+) -> Dict[str, types.CodeType]:
+    """The resume functions that `code` names by a global, as torch installed them in `scope`.
 
-    From torch 2.9 on a factory makes a resume function with closure variables; those of
-    what the factory returns are found under its name and "()".
+    From torch 2.9 on a factory makes a resume function with closure variables; what the factory
+    returns is found under its name and "()".
     """
-    found: Dict[str, Tuple[str, ...]] = {}
+    found: Dict[str, types.CodeType] = {}
     for name in code.co_names if scope else ():
         if not RESUME_FUNCTION.match(name):
             continue
         value = scope.get(name) if scope is not None else None
         body = attribute_of(value, "__code__", value)
         if type(body) is types.CodeType and RESUME_CODE.match(body.co_name):
-            found[name] = body.co_varnames[: body.co_argcount]
+            found[name] = body
             continue
         for cell in attribute_of(value, "__closure__") or ():
             try:
@@ -63,7 +62,7 @@ def resume_parameters(
             except ValueError:
                 continue
             if type(made) is types.CodeType and RESUME_CODE.match(made.co_name):
-                found[name + "()"] = made.co_varnames[: made.co_argcount]
+                found[name + "()"] = made
     return found
 
 
