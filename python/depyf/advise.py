@@ -387,6 +387,8 @@ def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
     """(what made torch compile a function again and again until it gave it up, what helps, the
     compiles that were made for it); ("", "", []) where torch did not tell.
     """
+    from depyf.report import words
+
     recompiles = [one for one in nodes if one.frame == limit.frame and one.reasons]
     of_it = [one.reasons[0] for one in recompiles]
     met = [(one["kind"], one["name"]) for one in of_it]
@@ -398,7 +400,10 @@ def _recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
     grows = reason["row"].startswith("growing list")
     what = "`%s` grows from call to call" % reason["name"] if grows else reason["words"]
     where = place(reason["file"], reason["line"], False) if reason["line"] else ""
-    told = "What makes it recompile: %s%s." % (what, where and ", guarded at " + where)
+    told = "What makes it recompile: %s%s." % (
+        what,
+        where and ", " + words.guarded_at(reason, where),
+    )
     helped = reason["help"] if reason["row"] not in NO_ACTION else ()
     kept = _KEPT_ACROSS.search(reason["words"])
     if kept is not None and not helped:

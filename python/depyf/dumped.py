@@ -128,7 +128,9 @@ def _add_earlier(document: Document, name: Any) -> None:
         for key in ("profiles", "nonfinite", "cudagraph_skips"):
             joined[key] = earlier.get(key, []) + document.get(key, [])
         document.update(joined)
-        document["error"] = document.get("error") or earlier.get("error") or ""
+        if not document.get("error"):
+            document["error"] = earlier.get("error") or ""
+            document["raised_at"] = earlier.get("raised_at") or {}
         document["started"] = min(earlier["started"], document["started"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # a folder from which files were deleted, or that is no dump

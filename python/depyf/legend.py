@@ -288,12 +288,8 @@ def lifetime_note(names: Sequence[str]) -> str:
     """Comment lines that name the locals whose values die earlier than in the source."""
     if not names:
         return ""
-    text = (
-        "The code that runs frees the values of these variables as early as torch's own bytecode "
-        "does, as if the line that uses a variable last deleted it with `del`: %s."
-        % ", ".join(names)
-    )
-    return "\n" + wrapped(text)
+    text = "Freed after their last use, as by `del`, since torch's bytecode does so: %s."
+    return "\n" + wrapped(text % ", ".join(names))
 
 
 def rows(text: str, width: int, whole_words: bool = False) -> List[str]:

@@ -311,6 +311,8 @@ class Entry:
     # torch installs the code of a resume function under one more global for each compile that
     # breaks at its place: names of `calls` -> the first one
     aliases: Dict[str, str] = field(default_factory=dict)
+    #: those of `calls` that have no compile -> whether torch looked at a call of it
+    rests_called: Dict[str, bool] = field(default_factory=dict)
     resumes: str = ""  # of a resume function for which torch made no code: its global name
     runs_on: int = 0  # the line from which on the function's own code runs behind the graph, or 0
     artifacts: List[Artifact] = field(default_factory=list)
@@ -351,6 +353,7 @@ class Entry:
     _torch_code: LiveObject = field(default_factory=LiveObject)
     _hooks_behind: List[str] = field(default_factory=list)
     _rests: List[Rest] = field(default_factory=list)
+    _broke_at: int = 0  # the line of the function behind which a rest of it goes on
     _goes_on: str = ""  # of a resume function, what its own source says that it is
     _notes: str = ""  # what `source` says of resume functions
     _graph_module: LiveObject = field(default_factory=LiveObject)
@@ -455,6 +458,7 @@ class Entry:
             "failure_stack": self.failure_stack,
             "calls": self.calls,
             "aliases": self.aliases,
+            "rests_called": self.rests_called,
             "resumes": self.resumes,
             "runs_on": self.runs_on,
             "original_bytecode": self.original_bytecode,
@@ -503,6 +507,7 @@ class Function:
     _bytecode: str = ""  # disassembly of the original, shared by all entries
     _signature: Any = None
     _titled_as: str = ""  # its title, where its caller knows more
+    _defaults: Optional[str] = None  # a sentence on its default values, where it was asked for
     _installed_as: str = ""  # how torch holds a resume function: "function", "factory", "code"
     _order: List[Entry] = field(default_factory=list)  # entries as torch tries them
 
@@ -611,7 +616,9 @@ class Run:
         default_factory=list
     )  # compiles without a function: failed ones, compiled autograd
     problems: List[Problem] = field(default_factory=list)
-    error: str = ""  # the exception of the program that ended the block: its type and message
+    error: str = ""  # the exception that ended the block: its type and message
+    #: by whose code it was raised: see docs/run_schema.md
+    raised_at: Dict[str, Any] = field(default_factory=dict)
     unavailable: Dict[str, str] = field(default_factory=dict)
     profiles: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.profile
     nonfinite: List[Dict[str, Any]] = field(default_factory=list)  # see depyf.torch.numbers
@@ -696,6 +703,7 @@ class Run:
             "functions": [one.to_json() for one in self.functions] if with_entries else [],
             "unattributed": [one.to_json() for one in self.unattributed] if with_entries else [],
             "error": self.error,
+            "raised_at": self.raised_at,
             "problems": [problem.to_json() for problem in self.problems],
             "unavailable": self.unavailable,
             "profiles": self.profiles,

@@ -608,6 +608,8 @@ def _reason_lines(rows: List[Tuple[Any, Dict[str, Any]]], alone: bool, links: bo
 
 
 def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
+    from depyf.report import words
+
     _, made = reason_parts(said["raw"], node.place[0])
     if os.path.isabs(said["file"]) and said["line"]:  # see `words.place_reason`
         made = said["file"], said["line"]
@@ -619,7 +621,7 @@ def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
         _plain(said["words"]),
         # once where the words hold the guard itself
         "" if "`%s`" % said["failed"] in said["words"] else " (%s)" % shown(said["failed"]),
-        ", guarded at " + place(made[0], made[1], links) if made else "",
+        ", " + words.guarded_at(said, place(made[0], made[1], links)) if made else "",
     )
 
 

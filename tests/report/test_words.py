@@ -1018,3 +1018,26 @@ def test_only_a_number_is_a_position_in_a_tensor(guard, name):
 
     found = reasons._filled(guard)
     assert (found and found["position"]) == name
+
+
+def test_a_line_that_torch_recorded_is_no_more_than_that_where_it_lacks_the_value():
+    found = {"name": "w", "words": "`w` did require grad, now does not", "source": 'print("in")'}
+    assert words.guarded_at(found, "a.py:3") == 'for which torch recorded a.py:3, `print("in")`'
+    found["source"] = "y = x @ w"
+    assert words.guarded_at(found, "a.py:3") == "guarded at a.py:3"
+    found.update(name="___stack0", words="`y.size(0)` was 2, is 3", source="return y")
+    assert words.guarded_at(found, "a.py:3") == "guarded at a.py:3"
+
+
+def test_modules_in_a_container_are_not_told_to_be_stacked():
+    found = words.of_reason("0/0: len(self._modules['layer']._modules) == 2")
+    assert found["words"] == "`self._modules['layer']` had 2 modules, has another number"
+    assert found["row"] == "number of modules" and not any("stack" in one for one in found["help"])
+
+
+def test_what_torch_tells_its_own_developers_is_left_out():
+    said = (
+        "Dynamo does not support next() on x. Add tp_iternext_impl to this VariableTracker subclass"
+    )
+    found = words.of_break({"reason": "Missing tp_something", "explanation": said})
+    assert found["why"] == "Dynamo does not support next() on x."

@@ -1,5 +1,7 @@
 """Values that cross a graph break have the names that the program has for them."""
 
+import html
+import inspect
 import re
 
 import pytest
@@ -112,3 +114,105 @@ def test_values_handed_over_in_a_list_have_their_names(tmp_path):
     assert "resume_frame_values_" not in sources
     if "__resume_frame_values" in sources:
         assert "total" in sources and not re.search(r"\bvalue(_\d+)?\b", sources)
+
+
+def line_of(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(n for n, line in enumerate(lines) if text in line)
+
+
+def test_a_break_below_a_method_of_that_name_is_told_with_the_line_that_led_there(tmp_path):
+    dump(tmp_path, Child(), torch.ones(3))
+    readme = (tmp_path / "README.md").read_text()
+    own, there = line_of(Child, "product = "), line_of(Base, "if x.mean()")
+    assert "%s:%d, reached from %s:%d: " % (__file__, there, __file__, own) in readme
+    assert re.search(
+        r"- continues in `Child\.forward, resumed after line %d` \(compile \d/0\)" % own, readme
+    )
+    (path,) = tmp_path.glob("__transformed_code_0_for_Child_forward.py")
+    head = "up to the graph break at line %d (test_handed.py:%d)\n" % (own, there)
+    assert head in path.read_text()
+
+
+def converts(x, text):
+    y = x + 1
+    print(1, sep=text)
+    return y
+
+
+def calls(x, text):
+    return torch.nn.Linear(3, 3)(x)
+
+
+def ended(tmp_path, function, *inputs):
+    torch._dynamo.reset()
+    with pytest.raises(Exception):
+        with depyf.prepare_debug(str(tmp_path)):
+            torch.compile(converts, backend="eager")(torch.ones(3), " ")
+            function(*inputs)
+    torch._dynamo.reset()
+    page = html.unescape((tmp_path / "index.html").read_text())
+    return (tmp_path / "README.md").read_text(), page
+
+
+def test_an_exception_that_code_of_torchs_raised_is_none_of_the_program(tmp_path, capsys):
+    compiled = torch.compile(converts, backend="eager")
+    readme, page = ended(tmp_path / "made", compiled, torch.ones(3), 1)
+    at = "%s:%d" % (__file__, line_of(converts, "sep=text"))
+    said = r"__transformed_code_\d_for_\w+\.py:\d+ raised it, which is code that torch made of "
+    assert "an exception of the program" not in readme
+    assert "The block ended with an exception: TypeError: sep must be None or a string" in readme
+    for text in (readme, page):
+        assert re.search(said + r"converts", text)
+        assert "The line of the program that it is for is %s." % at in text
+    readme, page = ended(tmp_path / "torch", calls, torch.ones(4), "")
+    at = "%s:%d" % (__file__, line_of(calls, "Linear"))
+    for text in (readme, page):
+        assert re.search(
+            r"torch's own code raised it \(linear\.py:\d+\), called from %s\." % at, text
+        )
+        assert "an exception of the program" not in text
+
+
+def branches(x, log):
+    y = x + 1
+    if y.sum() > 0:
+        log.append(1)
+        return None
+    return y * 2
+
+
+def test_a_rest_that_was_called_is_told_from_one_that_was_not(tmp_path):
+    dump(tmp_path, branches, torch.ones(3), [])
+    readme = (tmp_path / "README.md").read_text()
+    assert "either no call reached it" not in readme and "Either torch" not in readme
+    assert "torch made no code for it, since it saw no call of it." in readme
+
+
+def tuned(x, limit, *, weight=2.5, bias=None):
+    y = x * weight
+    print("tuned")
+    with torch.no_grad():
+        print("inside")
+        z = y + 1
+    return z if bias is None else z + bias
+
+
+def test_a_dump_says_what_torch_left_out_of_a_function(tmp_path):
+    dump(tmp_path, tuned, torch.ones(3), 1)
+    (path,) = tmp_path.glob("__transformed_code_0_for_tuned.py")
+    assert "# defaults in the program: weight=2.5, None for bias\n" in path.read_text()
+    (whole,) = tmp_path.glob("full_code_for_tuned_0.py")
+    text = whole.read_text()
+    assert text.count("= True\n") == 0 or "is torch's own mark" in text
+    if "raise None" in text:
+        assert "`raise None` is torch's text for a place that nothing reaches." in text
+    lines = text.split("\n")
+    rows = re.findall(r"(?m)^# line +(\d+): ( *)(.+)$", text)
+    assert len(rows) > 3
+    for number, _, title in rows:
+        there = lines[int(number) - 1]
+        what = {"compile": "def __transformed", "the function itself": "def __original"}
+        assert what.get(title.split(" ")[0], what.get(title, title)) in there
+    sources = [line for line in lines if __file__ not in line]
+    assert max(map(len, sources)) <= 100

@@ -213,7 +213,7 @@ def test_what_a_function_returned_is_no_second_one_of_it(tmp_path):
     with depyf.prepare_debug(str(tmp_path)) as run:
         torch.compile(around(broken), backend="eager")(torch.ones(3))
     entry = next(iter(run.entries()))  # the wrapper, which goes on where its function broke
-    assert re.search(r"^    function_result = function(_1)?\(", entry.source, re.MULTILINE)
+    assert re.search(r"^    y = function(_1)?\(", entry.source, re.MULTILINE)
     assert "function_1 = function(" not in entry.source
 
 

@@ -67,6 +67,7 @@ NO_ACTION = (
     "cache state",
     "text that chooses",
     "class of a module",
+    "number of modules",
 )
 
 #: rows of what is one of a few, so that an entry is for one of them
@@ -80,6 +81,7 @@ OF_A_FEW = (
     "member of a set",
     "value of each object",
     "class of a module",
+    "number of modules",
     "what a set holds",
     "requires_grad",
 )

@@ -738,6 +738,23 @@ def f(model, x):
 models = [torch.nn.Sequential(part) for part in (torch.nn.Tanh(), torch.nn.SiLU())]
 result = [f(model, torch.ones(3)) for model in models]
 """
+_MODULES = """
+class Block(torch.nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layer = torch.nn.ModuleList(torch.nn.Tanh() for _ in range(count))
+
+    def forward(self, x):
+        for one in self.layer:
+            x = one(x)
+        return x
+
+@torch.compile(backend="eager")
+def f(model, x):
+    return model(x) * 2
+
+result = [f(Block(count), torch.ones(3)) for count in (2, 3)]
+"""
 _CLAMP = """
 @torch.compile(backend="aot_eager")
 def f(x, limit):
@@ -1819,6 +1836,35 @@ def double(y):
 
 models = [torch.nn.Sequential(part) for part in (torch.nn.Tanh(), torch.nn.SiLU())]
 result = [double(model(torch.ones(3))) for model in models]
+""",
+            )
+        ],
+    ),
+    row(
+        "number of modules",
+        "",
+        [
+            helps(
+                "Torch compiles the modules in a container one by one: one compile for each number "
+                "of them is normal and needs no action. Code that does not call them can be "
+                "compiled apart, once for all.",
+                _MODULES,
+                """
+class Block(torch.nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layer = torch.nn.ModuleList(torch.nn.Tanh() for _ in range(count))
+
+    def forward(self, x):
+        for one in self.layer:
+            x = one(x)
+        return x
+
+@torch.compile(backend="eager")
+def double(y):
+    return y * 2
+
+result = [double(Block(count)(torch.ones(3))) for count in (2, 3)]
 """,
             )
         ],

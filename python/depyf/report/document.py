@@ -154,6 +154,7 @@ _ENTRY = {
     "transformed_bytecode": "",
     "calls": [""],
     "aliases": {},
+    "rests_called": {},
     "resumes": "",
     "runs_on": 0,
     "reasons": [""],
@@ -201,6 +202,7 @@ _ENTRY = {
     "conditions": [[""]],
 }
 
+_RAISED = {"by": "", "file": "", "line": 0, "function": "", "program": ""}
 _TIMING = {"median": 0.0, "low": 0.0, "high": 0.0}
 _MEMORY = {"peak": 0.0, "kept": 0.0, "device": ""}
 _NONFINITE = [{"function": "", "found": False, "text": ""}]
@@ -306,6 +308,7 @@ def fit(document: Document) -> Document:
         "nonfinite": _fit(document.get("nonfinite"), _NONFINITE),
         "cudagraph_skips": _fit(document.get("cudagraph_skips"), [""]),
         "error": _fit(document.get("error"), ""),
+        "raised_at": _fit(document.get("raised_at"), _RAISED),
         "problems": _fit(document.get("problems"), [{"where": "", "message": "", "detail": ""}]),
         "unavailable": {
             name: str(reason) for name, reason in _fit(document.get("unavailable"), {}).items()

@@ -622,7 +622,9 @@ class Node:
         outer = words.given_to(str(self.entry.get("source") or ""), name)
         outer = "" if outer in self.uncompiled else outer
         calls = len(self.entry.get("calls") or ())
-        return words.no_compile_of_rest(calls, outer, self._ended_well())
+        called = (self.entry.get("rests_called") or {}).get(name)
+        called = called if isinstance(called, bool) else None
+        return words.no_compile_of_rest(calls, outer, self._ended_well(), called)
 
     def _ended_well(self) -> bool:
         """Whether no exception ended the block, which a run tells that has ended."""
@@ -674,7 +676,16 @@ class Node:
             if match.group("file") == own and match.group("name") in names:
                 if self.has_line(way[0][1]):  # else a method of another class
                     return way
-        return []
+        # torch leaves out the function itself where others are between it and the break
+        line = next((one.resumes_at for one in self.children if self._continues_in(one)), 0)
+        return [(own, line), way[-1]] if line and way and way[-1] != (own, line) else []
+
+    def _continues_in(self, rest: "Node") -> bool:
+        """Whether a resume function goes on with this function, and not with one that it calls."""
+        function, other = self.function or {}, rest.function or {}
+        names = [resumed(str(one.get("name")))[0] or one.get("name") for one in (function, other)]
+        same = names[0] == names[1] and function.get("filename") == other.get("filename")
+        return rest.is_resume and same and self.has_line(rest.resumes_at)
 
     def has_line(self, line: int) -> bool:
         """Whether a line of its file can be one of the function, with the rests of it; False only

@@ -953,10 +953,9 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
     if any(entry.compile_id.startswith("!") for entry in run.entries()):
         lines += [_BACKWARD_PASSES, ""]
     if run.error:
-        lines += [
-            "The block ended with an exception of the program: %s" % _on_one_line(run.error),
-            "",
-        ]
+        what, where = words.of_exception(run.raised_at)
+        lines += ["The block ended with %s: %s" % (what, _on_one_line(run.error)), ""]
+        lines += [where, ""] * bool(where)
     if any(node.reset for node in nodes.values()):
         lines += [_RESET, ""]
     if advised:
@@ -1057,21 +1056,24 @@ def _asked_for(cache: str, events: Sequence[Mapping[str, Any]], entry: Entry) ->
     return " (%d graphs%s)" % (len(set(keys)), again)
 
 
-def _reached_from(graph_break: GraphBreak, function: Optional[Function]) -> str:
+def _reached_from(graph_break: GraphBreak, function: Optional[Function], entry: Entry) -> str:
     """From which line of the compiled function a break is reached that is in what this calls."""
+    if function is not None and entry._broke_at and graph_break is entry.breaks[-1]:
+        own = function.filename, entry._broke_at
+        return ", reached from %s:%d" % own if parse_place(graph_break.location) != own else ""
     frames = []
     for text in graph_break.user_stack:
         found = parse_place(text)
         if found is not None:
             frames.append(found + (text.rpartition(" in ")[2].strip(),))
-    own = [
+    of_it = [
         at
         for at, (path, _, name) in enumerate(frames)
         if function is not None and path == function.filename and name == function.name
     ]
-    if not own or own[-1] == len(frames) - 1:
+    if not of_it or of_it[-1] == len(frames) - 1:
         return ""
-    return ", reached from %s:%d" % frames[own[-1]][:2]
+    return ", reached from %s:%d" % frames[of_it[-1]][:2]
 
 
 def _overview_entry(
@@ -1106,13 +1108,14 @@ def _overview_entry(
             "- graph break at %s%s: %s"
             % (
                 graph_break.location or "?",
-                _reached_from(graph_break, function),
+                _reached_from(graph_break, function, entry),
                 why,
             )
         )
     if entry.runs_on:
         lines.append("- not compiled: " + words.runs_on_from(entry.runs_on))
     titles = {rest.name: rest.title for rest in entry._rests}
+    lines += _continued(node) if node is not None else []
     for name in node.uncompiled if node is not None else ():
         title = " (%s)" % titles[name] if name in titles else ""
         said = node.no_compile_of(name) if node is not None else ""
@@ -1144,6 +1147,19 @@ def _overview_entry(
         lines.append("- %d guards" % len(entry.guards))
     lines.append("")
     return lines
+
+
+def _continued(node: Node) -> List[str]:
+    """The rests of a function, behind its graph break, of which torch made compiles."""
+    found: Dict[str, List[str]] = {}
+    for child in node.children:
+        name = _code(child.called) if child.entry.get("name") else ""
+        found.setdefault(name, []).append(str(child.entry.get("compile_id")))
+    return [
+        "- continues in %s (compile %s)" % (name, ", ".join(ids))
+        for name, ids in found.items()
+        if name
+    ]
 
 
 class _Standalone:

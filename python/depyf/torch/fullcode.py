@@ -222,7 +222,7 @@ def _shown_name(function: Function) -> str:
     return function.global_name or identifier(safe_name(function.name))
 
 
-def _defaults(function: Function) -> Dict[str, str]:
+def defaults_of(function: Function) -> Dict[str, str]:
     """`=value` by parameter, as far as the source has literals: a code object, unlike its function,
     knows no defaults.
     """
@@ -269,7 +269,7 @@ class _Signature:
         keyword_only = [self._name(name) for name in signature.get("keyword_only", ())]
         varargs, varkeywords = signature.get("varargs"), signature.get("varkeywords")
         self.free = [self._name(name) for name in signature.get("free", ())]
-        default = _defaults(function)
+        default = defaults_of(function)
         header: List[str] = [name + default.get(name, "") for name in positional_only]
         if positional_only and sys.version_info >= (3, 8):
             header.append("/")
@@ -657,7 +657,14 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
                 pass_on()
                 text = None
     if text is not None:
-        return _with_constants(text, constants, (function._code, LiveObject()), token)
+        whole = "def %s(%s):" % (name, ", ".join(signature.header))
+        width = _WIDTH - 4 * bool(signature.free)
+        if len(whole) > width:
+            text = text.replace(
+                whole, "\n".join(_call_on_rows("def " + name, signature.header, ":", width)), 1
+            )
+        told = _of_torchs_beginning(text, width) if function.is_resume else ""
+        return told + _with_constants(text, constants, (function._code, LiveObject()), token)
     reason = "the original function has no source here"
     shown = "".join("%s# %s\n" % (_INDENT, line) for line in function.source.splitlines())
     return "def %s(%s):\n%s%sraise NotImplementedError(%r)\n" % (
@@ -667,6 +674,25 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
         _INDENT,
         reason,
     )
+
+
+def _of_torchs_beginning(source: str, width: int) -> str:
+    """Comment lines on what torch put into a resume function, which no program has."""
+    told = []
+    if "__is_tracing_resume_prologue" in source:
+        told.append(
+            "`__is_tracing_resume_prologue` is torch's own mark: while it is True, torch puts back "
+            "what the graph break handed over, such as a `with` that was entered."
+        )
+    if re.search(r"(?m)^ *raise None$", source):
+        told.append("`raise None` is torch's text for a place that nothing reaches.")
+    for names in re.findall(r"(?m)^ *nonlocal (.+)$", source):
+        unused = [one for one in names.split(", ") if len(re.findall(r"\b%s\b" % one, source)) == 1]
+        if unused:
+            told.append(
+                "`nonlocal` keeps a free variable that the rest does not use, as torch's code does."
+            )
+    return "".join(legend.wrapped(one, width) for one in told)
 
 
 def _with_constants(
@@ -997,7 +1023,9 @@ class Renderer:
             entry = callers[name]
             outer = words.given_to(entry.source, name)
             outer = "" if outer in missing else outer
-            said = words.no_compile_of_rest(len(entry.calls), outer, self._ended_well)
+            said = words.no_compile_of_rest(
+                len(entry.calls), outer, self._ended_well, entry.rests_called.get(name)
+            )
             said_of.setdefault(said, []).append(name)
         for why, missed in said_of.items():
             said = "%s: %s" % (", ".join(missed), why)
@@ -1038,14 +1066,51 @@ class Renderer:
                 tail.append("%s = %s  # the same code" % (name, codes[name]))
         where = function._globals_name or "__main__"
         token = "%s/%s" % (prefix, known[0].name) if known else ""
+        given = ["globals()", repr(where), repr(token)]
         if names.real:
-            tail.append("__link(globals(), %r, %r, {" % (where, token))
-            tail += ["    %r: %r," % pair for pair in names.real.items()]
-            tail.append("})")
+            begin = "__link(%s, {" % ", ".join(given)
+            wide = len(begin) > _WIDTH
+            tail += ["__link(", *("    %s," % one for one in given), "    {"] if wide else [begin]
+            rows = ["    %r: %r," % pair for pair in names.real.items()]
+            tail += ["    " * wide + row for row in rows] + (["    },", ")"] if wide else ["})"])
         else:
-            tail.append("__link(globals(), %r, %r)" % (where, token))
+            tail += _call_on_rows("__link", given, "", _WIDTH)
         tail.append("")
-        return "\n".join(head) + "\n" + "\n\n".join(sections) + "\n".join(tail)
+        body = "\n\n".join(sections) + "\n".join(tail)
+        ids = {entry.name: entry.compile_id for one in functions for entry in one.entries}
+        return "\n".join(head + _contents(body, len(head), ids)) + "\n" + body
+
+
+#: lines of a file from which on it has a table of its parts
+_LONG = 150
+_PART = re.compile(
+    r"# ---- (?P<title>.+?) ?-{3,}$"
+    r"|\s*def (?P<code>__transformed_code_\w+|__original_code_for\w+)\("
+)
+
+
+def _contents(body: str, before: int, ids: Dict[str, str]) -> List[str]:
+    """A table of the parts of a file, each with its line.
+
+    Args:
+        body: what comes behind the table.
+        before: lines in front of it.
+        ids: the compile that code is of, by the name of the code.
+    """
+    lines = body.split("\n")
+    parts = [(number, match) for number, match in enumerate(map(_PART.match, lines), 1) if match]
+    if before + len(lines) < _LONG or not parts:
+        return []
+    rows = []
+    before += len(parts) + 2
+    for number, match in parts:
+        title, code = match.group("title"), match.group("code")
+        if code:
+            title = "the function itself"
+            title = "compile %s" % ids[code] if code in ids else title
+        row = "# line %6d: %s%s" % (before + number, "  " * bool(code), title)
+        rows.append(row if len(row) <= _WIDTH else row[: _WIDTH - 1] + "…")
+    return ["# What is where:"] + rows + [""]
 
 
 def _plain(caller: Function, entry: Entry, rest: Rest, name: str, code: types.CodeType) -> Function:
@@ -1103,7 +1168,7 @@ def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
         if said["failed"] and "`%s`" % said["failed"] not in text:
             text += " (`%s`)" % said["failed"]
         if said["file"] and said["line"]:
-            text += ", guarded at %s:%d" % (said["file"], said["line"])
+            text += ", " + words.guarded_at(said, "%s:%d" % (said["file"], said["line"]))
         if others:
             tried = [one["tried"] for one in others if one["tried"]][:_TRIED]
             text += "; likewise %d more compile%s%s" % (

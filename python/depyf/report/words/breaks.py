@@ -123,7 +123,7 @@ def of_break(found: Document) -> Said:
     explanation = (found.get("explanation") or "").strip()
     told = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     told = told or _exception_of_program(raised, explanation)
-    why = told or explanation.split("\n")[0] or reason
+    why = told or _FOR_DEVELOPERS.sub("", explanation.split("\n")[0]).strip() or reason
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
     if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line):
@@ -164,6 +164,8 @@ def of_break(found: Document) -> Said:
     }
 
 
+#: a sentence of torch's for those who write torch
+_FOR_DEVELOPERS = re.compile(r"(?:^|(?<=\. ))[^.]*\bVariableTracker\b[^.]*(?:\.|$)")
 #: torch's name for that the program raises an exception
 _OBSERVED = "Observed exception"
 #: how torch up to 2.8 writes a constant of the program

@@ -1,12 +1,18 @@
 """Compiles that failed or made no code, and functions that torch gives up, in plain words."""
 
 import re
-from typing import Any, Dict, Mapping, Optional, Sequence
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
 from depyf.report.words.breaks import OF_REST, Said, gives_up, of_break, then_of
-from depyf.report.words.stacks import frame_places, in_library, last_code, way_to
+from depyf.report.words.stacks import (
+    frame_places,
+    in_library,
+    last_code,
+    short_place,
+    way_to,
+)
 from depyf.schema import Document
 
 _LIMIT = re.compile(r"recompile[_ ]limit|cache_size_limit", re.IGNORECASE)
@@ -51,12 +57,18 @@ _NOTHING_IN_ONLY_REST = (
     "torch made no code for it: torch found nothing to compile in it, and it ran as plain Python, "
     "unless each call ended at the break with an exception that the program caught."
 )
+_LOOKED_AT = (
+    "torch made no code for it: it found nothing to compile in it, and it ran as plain Python."
+)
+_NOT_CALLED = "torch made no code for it, since it saw no call of it."
 _TRACED_INTO = (
     "%s is given it and calls it: torch traced it there, and made no code for it by itself."
 )
 
 
-def no_compile_of_rest(rests: int, outer: str = "", ended_well: bool = False) -> str:
+def no_compile_of_rest(
+    rests: int, outer: str = "", ended_well: bool = False, called: Optional[bool] = None
+) -> str:
     """What is said of a resume function that has no compile.
 
     Args:
@@ -64,9 +76,12 @@ def no_compile_of_rest(rests: int, outer: str = "", ended_well: bool = False) ->
             `if` need not be called.
         outer: the compiled resume function that is given it as the rest of a caller, or "".
         ended_well: whether no exception ended the block; one may have been caught in it.
+        called: whether torch looked at a call of it; None where that is not known.
     """
     if outer:
         return _TRACED_INTO % outer
+    if called is not None:
+        return _LOOKED_AT if called else _NOT_CALLED
     if rests == 1 and ended_well:
         return _NOTHING_IN_ONLY_REST
     return _NO_COMPILE_OF_ONLY_REST if rests == 1 else NO_COMPILE_OF_REST
@@ -254,3 +269,35 @@ def _words_of_failure(text: str, operation: str) -> Said:
             "fullgraph=True."
         )
     return found
+
+
+_OF_TORCH = re.compile(
+    r"[/\\](torch|torchgen|triton|functorch)[/\\]|<eval_with_key>|torchinductor_"
+)
+
+
+def is_of_torch(filename: str) -> bool:
+    """Whether a file is torch's own, or a graph that torch runs."""
+    return in_library(filename) and bool(_OF_TORCH.search(filename)) or "<eval_with" in filename
+
+
+def of_exception(raised: Mapping[str, Any]) -> Tuple[str, str]:
+    """An exception that ended a block: what stands in front of its message, and what behind it.
+
+    Args:
+        raised: `raised_at` of the run.
+    """
+    at = short_place(str(raised.get("file") or ""), int(raised.get("line") or 0))
+    program = str(raised.get("program") or "")
+    known = "The line of the program that it is for is %s." % program
+    if raised.get("by") == "generated":
+        said = "%s raised it, which is code that torch made of %s. " % (at, raised.get("function"))
+        said += known if program else "Which line of the program it is for is not known."
+        return "an exception", said + (
+            " Where the program has no such exception with TORCH_COMPILE_DISABLE=1, torch made "
+            "wrong code."
+        )
+    if raised.get("by") == "torch":
+        said = "torch's own code raised it (%s)" % at
+        return "an exception", said + (", called from %s." % program if program else ".")
+    return "an exception of the program", ""

@@ -142,6 +142,32 @@ def of_reason(
     return found
 
 
+#: identifiers in the name of a value that say nothing of which value it is
+_NO_NAMES = frozenset(("L", "G", "self", "size", "stride", "dim", "len", "args", "kwargs"))
+
+
+def names_its_value(found: Said) -> bool:
+    """Whether the line that torch recorded for a guard names the value, as far as it is known:
+    torch may record the line that it was at when it looked at the value first.
+    """
+    told = re.match(r"`([^`]+)`", found["words"])
+    text = argument_of(found["name"]) + " " + (told.group(1) if told else "")
+    named = set(re.findall(r"[^\W\d]\w*", text)) - _NO_NAMES
+    return not found["source"] or bool(named & set(re.findall(r"[^\W\d]\w*", found["source"])))
+
+
+def guarded_at(found: Said, at: str) -> str:
+    """How the line is told that torch recorded for a guard.
+
+    Args:
+        found: what `of_reason` says.
+        at: the place of the line.
+    """
+    if names_its_value(found):
+        return "guarded at " + at
+    return "for which torch recorded %s, `%s`" % (at, found["source"])
+
+
 def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
     """Names the line that made a condition on a shape, and completes the name of its file, whose
     beginning torch leaves out.
@@ -375,8 +401,11 @@ def _describe_length(found: Said, match: Match[str]) -> None:
         found["words"] = "the call had %s keyword arguments, has another number" % found["before"]
         advise(found, "keys")
         return
-    had = name, _counted(found["before"], "element")
-    found["words"] = "`%s` had %s, has another length" % had
+    thing = "module" if _IN_MODULES.search(name) else "element"
+    had = _IN_MODULES.sub("", name) or name, _counted(found["before"], thing)
+    found["words"] = "`%s` had %s, has another %s" % (
+        had + ("number" if thing == "module" else "length",)
+    )
     advise(found, _length_row(found))
 
 
@@ -747,11 +776,17 @@ def _keys_row(found: Said) -> str:
     return "dict that is filled" if fills else "keys"
 
 
+#: the dictionary of the modules in a container, such as a ModuleList
+_IN_MODULES = re.compile(r"\._modules$")
+
+
 def _length_row(found: Said) -> str:
     """The row of a changed length, by what the function does with the container, and by the source
     line that asked for it.
     """
     source = found["source"]
+    if _IN_MODULES.search(found["name"]):
+        return "number of modules"
     used = uses.container_uses(found["file"], found["line"], found["name"])
     row = list_row(used)
     if row:

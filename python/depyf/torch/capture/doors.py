@@ -86,6 +86,8 @@ class capture:
         self._session, self._stack = None, None
         if value is not None:
             session.run.error = compat.untraced(_told, value)
+            if session.run.error:
+                compat.untraced(session.raised, trace)
         compat.untraced(self._close, session, stack)
 
     @staticmethod

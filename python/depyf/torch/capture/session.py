@@ -7,7 +7,7 @@ import sys
 import time
 import types
 from traceback import format_exception
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import depyf.legend
 import depyf.recompile
@@ -50,6 +50,7 @@ from depyf.torch.handed import (
     parameters_of_rest,
     words_for_stack,
 )
+from depyf.torch.fullcode import defaults_of
 from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, is_wrapper, origin_of, wrapped_by
 from depyf.trace.breaks import own_place, parse_break
@@ -546,6 +547,8 @@ class Session(Records):
         ]
         for name, rest in called_codes:
             if rest is not None and resumed(name_of(rest))[0]:
+                if self._continues(function, rest):
+                    entry._broke_at = resumed(name_of(rest))[1] or rest.co_firstlineno
                 told, files, _ = self._rest_of(entry, function, rest)
                 known_as = self._resume_names.get(id(rest))
                 kind = known_as[2] if known_as and known_as[0].get() is rest else ""
@@ -581,8 +584,10 @@ class Session(Records):
                 given_up = self._given_up(code) if ended else {}
                 outer = self._traced_into(entry, rest.name)
                 compiles = _entries_for(entry.qualname or function.qualname, compiled)
+                well = ended and not self.run.error
+                known_calls = entry.rests_called.get(rest.name)
                 said = _resume_function_note(
-                    compiles, given_up, len(entry._rests), outer, ended and not self.run.error
+                    compiles, given_up, len(entry._rests), outer, well, known_calls
                 )
             known_as = entry.aliases.get(rest.name, rest.name)
             title = _told_apart(rest.title, self._apart.get(known_as, ""))
@@ -706,7 +711,7 @@ class Session(Records):
         about = function.title_of(entry)
         if about and function.through:
             about += " (%s:%d)" % (_file_of(code), code.co_firstlineno)
-        about = "\n".join(filter(None, (about, _extent(entry, function))))
+        about = "\n".join(filter(None, (about, _extent(entry, function), _defaults(function))))
         try:
             names, stack = self._handed(function, code, new_code, shared.get("scope"))
             outputs = compat.graph_outputs(new_code, shared.get("scope"))
@@ -768,6 +773,56 @@ class Session(Records):
         parameters = [one for one in code.co_varnames[: code.co_argcount]][2:]
         told = {one: said for one, said in zip(parameters, given) if one.startswith("___stack")}
         return {name: tuple(row) for name, row in names.items()}, told
+
+    def raised(self, trace: Optional[types.TracebackType]) -> None:
+        """Notes whose code raised the exception that ends the block, with its traceback."""
+        try:
+            frames = []
+            while type(trace) is types.TracebackType:
+                frames.append((trace.tb_frame.f_code, trace.tb_lineno or 0))
+                trace = trace.tb_next
+            if frames:
+                self.run.raised_at = self._raised_at(frames)
+        except Exception as error:
+            pass_on()
+            self.failed("reading the traceback of %s" % self.run.error, error)
+
+    def _raised_at(self, frames: List[Tuple[types.CodeType, int]]) -> Dict[str, Any]:
+        made = {id(entry.code): (function, entry) for function, entry in self._with_code()}
+        code, line = frames[-1]
+        function, entry = made.get(id(code), (None, None))
+        by = "program"
+        if entry is not None:
+            by = "generated"
+        elif words.is_of_torch(file_of(code)):
+            by = "torch"
+        place, program = (file_of(code), line), ""
+        if entry is not None and function is not None:
+            program = _program_line(entry, function, line)
+        elif by == "torch":
+            own = [
+                (made.get(id(one), (None, None)), one, at)
+                for one, at in frames
+                if not words.is_of_torch(file_of(one))
+            ]
+            for (of, known), one, at in own[-1:]:
+                program = "%s:%d" % (file_of(one), at)
+                if known is not None and of is not None:
+                    program = _program_line(known, of, at)
+        title = function.title_of(entry) or function.title if function and entry else ""
+        return {
+            "by": by,
+            "file": place[0],
+            "line": place[1],
+            "function": title,
+            "program": program,
+        }
+
+    def _with_code(self) -> Iterator[Tuple[Function, Entry]]:
+        for function in self.run.functions:
+            for entry in function.entries:
+                if entry.code is not None:
+                    yield function, entry
 
     def _replacement(
         self,
@@ -857,6 +912,8 @@ class Session(Records):
         """
         for function in self.run.functions:
             function.given_up = self._given_up(function.code)
+            for entry in function.entries:
+                self._note_calls_of_rests(function, entry)
         names = self.run.resume_names()
         self._apart = self._rests_apart()
         for function in self.run.functions:
@@ -867,6 +924,19 @@ class Session(Records):
                     entry._notes = notes
                     if self.writer is not None:
                         self.writer.source_changed(entry)
+
+    def _note_calls_of_rests(self, function: Function, entry: Entry) -> None:
+        """Notes, of resume functions that an entry calls and that have no compile, whether torch
+        looked at a call. It does not look at files that it skips, and a reset makes it forget.
+        """
+        for rest in entry._rests:
+            code, own = rest._code.get(), function.code
+            if code is None or own is None or id(code) in self._functions:
+                continue
+            if file_of(code) == function.filename and compat.was_looked_at(own):
+                called = compat.was_looked_at(code)
+                if called is not None:
+                    entry.rests_called[rest.name] = called
 
     def _rests_apart(self) -> Dict[str, str]:
         """What tells resume functions of one title apart, as the report says it: by global."""
@@ -1059,6 +1129,41 @@ def _entries_for(qualname: str, function: Optional[Function]) -> List[Entry]:
     return own or entries
 
 
+def _defaults(function: Function) -> str:
+    """A sentence on the default values that the program's function has, and code of torch's not."""
+    if function._defaults is None:
+        found: Dict[str, str] = {}
+        if re.search(r"\bdef\b[^:]*=", function.source[:_HEAD_OF_SOURCE]):
+            try:
+                found = defaults_of(function)
+            except Exception:  # a source that is none of Python's
+                pass_on()
+        told = [name + value for name, value in found.items() if value != "=None"]
+        told += ["None for %s" % ", ".join(n for n, value in found.items() if value == "=None")] * (
+            "=None" in found.values()
+        )
+        function._defaults = "defaults in the program: %s" % ", ".join(told) if told else ""
+    return function._defaults
+
+
+#: characters of a source in which its parameters are looked for
+_HEAD_OF_SOURCE = 4000
+
+
+def _program_line(entry: Entry, function: Function, line: int) -> str:
+    """The line of the program, `file:line`, for which a line of the code of an entry is; "" where
+    that is not known.
+    """
+    mapped = dict(entry.line_map) if entry.code_path else {line: line}
+    found = mapped.get(line) or 0
+    if found == function.firstlineno:  # torch's own operations have the first line
+        names = function.name, resumed(function.name)[0]
+        places = [own_place(one, function.filename, names) for one in entry.breaks]
+        found = entry._broke_at
+        found = found or next((place[1] for place in reversed(places) if place is not None), 0)
+    return "%s:%d" % (function.filename, found) if found else ""
+
+
 def _extent(entry: Entry, function: Function) -> str:
     """Which compile the code of an entry is, and how far it goes, on one line."""
     first = "compile %s: " % entry.compile_id
@@ -1066,6 +1171,7 @@ def _extent(entry: Entry, function: Function) -> str:
         return first + "to the end of the function, without a graph break"
     found = entry.breaks[-1]
     own = own_place(found, function.filename, (function.name, resumed(function.name)[0]))
+    own = (function.filename, entry._broke_at) if entry._broke_at else own
     inner = parse_place(found.location)
     at = " at line %d" % own[1] if own is not None else ""
     beside = ""
@@ -1084,7 +1190,12 @@ _HEAD = 98
 
 
 def _resume_function_note(
-    entries: List[Entry], given_up: Dict[str, str], rests: int, outer: str, ended_well: bool
+    entries: List[Entry],
+    given_up: Dict[str, str],
+    rests: int,
+    outer: str,
+    ended_well: bool,
+    called: Optional[bool],
 ) -> str:
     """A sentence that says where the code of a resume function is, or why there is none.
 
@@ -1093,9 +1204,10 @@ def _resume_function_note(
         rests: the number of resume functions that the calling code calls.
         outer: the one that is given it and calls it, or "".
         ended_well: whether no exception ended the block.
+        called: whether torch looked at a call of it; None where that is not known.
     """
     if not entries and not given_up:
-        return words.no_compile_of_rest(rests, outer, ended_well)
+        return words.no_compile_of_rest(rests, outer, ended_well, called)
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))

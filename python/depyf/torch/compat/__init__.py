@@ -35,6 +35,7 @@ from depyf.torch.compat.frames import (
     reads_are_observed,
     recompile_reasons,
     resume_codes,
+    was_looked_at,
 )
 from depyf.torch.compat.graphs import (
     TracedNode,
@@ -193,6 +194,7 @@ __all__ = [
     "replaces_serialised_code",
     "require_torch",
     "resume_codes",
+    "was_looked_at",
     "saved_tensors_hooks",
     "sources_of",
     "step_into",

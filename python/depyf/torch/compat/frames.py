@@ -83,6 +83,22 @@ def continued(code: types.CodeType) -> Optional[types.CodeType]:
     return found if isinstance(found, types.CodeType) else None
 
 
+def was_looked_at(code: types.CodeType) -> Optional[bool]:
+    """Whether torch looked at a call of `code` since it was reset; None where it does not tell."""
+
+    def find() -> Any:
+        from torch._dynamo.convert_frame import input_codes
+
+        return input_codes
+
+    known = probe("which functions torch looked at", find)
+    try:
+        return code in known if known is not None else None
+    except Exception:
+        pass_on()
+        return None
+
+
 def graph_outputs(
     code: types.CodeType, scope: Optional[Dict[str, Any]]
 ) -> Dict[str, Tuple[str, ...]]:
