@@ -1030,9 +1030,11 @@ def test_a_line_that_torch_recorded_is_no_more_than_that_where_it_lacks_the_valu
 
 
 def test_modules_in_a_container_are_not_told_to_be_stacked():
-    found = words.of_reason("0/0: len(self._modules['layer']._modules) == 2")
-    assert found["words"] == "`self._modules['layer']` had 2 modules, has another number"
-    assert found["row"] == "number of modules" and not any("stack" in one for one in found["help"])
+    for sign in ("==", "!="):
+        found = words.of_reason("0/0: len(self._modules['layer']._modules) %s 2" % sign)
+        assert found["words"] == "`self._modules['layer']` had 2 modules, has another number"
+        assert found["row"] == "number of modules"
+        assert not any("stack" in one for one in found["help"])
 
 
 def test_what_torch_tells_its_own_developers_is_left_out():

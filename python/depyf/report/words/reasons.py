@@ -395,7 +395,7 @@ def _counted(number: str, what: str) -> str:
 
 
 def _describe_length(found: Said, match: Match[str]) -> None:
-    name = match.group("name") or match.group("empty")
+    name = match.group("name") or match.groupdict().get("empty")
     found.update(kind="container", name=name, before=match.group("before") or "0")
     if name == "kwargs":
         found["words"] = "the call had %s keyword arguments, has another number" % found["before"]
@@ -411,6 +411,9 @@ def _describe_length(found: Said, match: Match[str]) -> None:
 
 def _describe_number_of_keys(found: Said, match: Match[str]) -> None:
     found.update(kind="container", name=match.group("name"), before=match.group("before"))
+    if _IN_MODULES.search(found["name"]):
+        _describe_length(found, match)
+        return
     had = found["name"], _counted(found["before"], "key")
     found["words"] = "`%s` had %s, has more or fewer" % had
     advise(found, "keys")
