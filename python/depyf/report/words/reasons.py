@@ -395,7 +395,7 @@ def _counted(number: str, what: str) -> str:
 
 
 def _describe_length(found: Said, match: Match[str]) -> None:
-    name = match.group("name") or match.groupdict().get("empty")
+    name = match.group("name") or str(match.groupdict().get("empty"))
     found.update(kind="container", name=name, before=match.group("before") or "0")
     if name == "kwargs":
         found["words"] = "the call had %s keyword arguments, has another number" % found["before"]
