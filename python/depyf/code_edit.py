@@ -89,7 +89,7 @@ def rebuilt(code: types.CodeType, rebuild: Rebuild) -> types.CodeType:
     pending = [code]
     while pending:
         current = pending[-1]
-        nested = [c for c in current.co_consts if isinstance(c, types.CodeType)]
+        nested = [c for c in current.co_consts if type(c) is types.CodeType]
         waiting = [c for c in nested if id(c) not in done]
         if waiting:
             pending.extend(waiting)
@@ -97,7 +97,7 @@ def rebuilt(code: types.CodeType, rebuild: Rebuild) -> types.CodeType:
         pending.pop()
         if id(current) not in done:
             consts = tuple(
-                done[id(c)] if isinstance(c, types.CodeType) else c for c in current.co_consts
+                done[id(c)] if type(c) is types.CodeType else c for c in current.co_consts
             )
             done[id(current)] = rebuild(current, consts)
     return done[id(code)]
@@ -209,7 +209,7 @@ def with_names(code: types.CodeType, names: Mapping[str, str]) -> types.CodeType
         return value
 
     def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
-        functions = {c.co_name for c in current.co_consts if isinstance(c, types.CodeType)}
+        functions = {c.co_name for c in current.co_consts if type(c) is types.CodeType}
         consts = tuple(
             text(c) if type(c) is str and c.rpartition(".")[2] in functions else constant(c)
             for c in consts
@@ -265,7 +265,7 @@ def rename_qualified(code: types.CodeType, old_prefix: str, new_prefix: str) -> 
         if "__qualname__" in current.co_names:
             functions.add(current.co_name)
         if sys.version_info < (3, 11):
-            functions.update(c.co_name for c in consts if isinstance(c, types.CodeType))
+            functions.update(c.co_name for c in consts if type(c) is types.CodeType)
         ends = tuple("." + name for name in functions)
         consts = tuple(
             new + c[len(old) :] if type(c) is str and c.startswith(old) and c.endswith(ends) else c

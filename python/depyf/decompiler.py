@@ -61,7 +61,7 @@ def _unwrapped(
     layers: List[str] = []
     current: Any = obj
     for _ in range(_MAX_LAYERS):
-        if isinstance(current, types.CodeType):
+        if type(current) is types.CodeType:
             return current, None, layers
         found = behind(current)
         if found is not None:
@@ -129,7 +129,7 @@ _C_CALLABLES = (
 def _running_code(obj: object) -> Optional[types.CodeType]:
     for name in _CODE_ATTRIBUTES:
         code = getattr(type(obj), name, None) and getattr(obj, name)
-        if isinstance(code, types.CodeType):
+        if type(code) is types.CodeType:
             return code
     return None
 
@@ -333,7 +333,7 @@ def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = Fa
             except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
                 return "failed", "the decompiled source does not compile: %s" % error
             if code.co_name != "<module>":
-                again = next(one for one in again.co_consts if isinstance(one, types.CodeType))
+                again = next(one for one in again.co_consts if type(one) is types.CodeType)
             return _core.compare(code, again)
         head = re.search(r"^(?:async )?def (\w+)", made[0], re.M)
         if head is None:

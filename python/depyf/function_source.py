@@ -182,7 +182,7 @@ def _original_qualname(code: types.CodeType) -> str:
     nothing else knows the name.
     """
     for nested in code.co_consts:
-        if not isinstance(nested, types.CodeType):
+        if type(nested) is not types.CodeType:
             continue
         end = ".<locals>." + nested.co_name
         names = (nested.co_qualname,) if hasattr(nested, "co_qualname") else code.co_consts
@@ -196,7 +196,7 @@ def _find(code: types.CodeType, name: str) -> Optional[types.CodeType]:
     pending = deque([code])
     while pending:
         current = pending.popleft()
-        nested = [c for c in current.co_consts if isinstance(c, types.CodeType)]
+        nested = [c for c in current.co_consts if type(c) is types.CodeType]
         for candidate in nested:
             if candidate.co_name == name:
                 return candidate

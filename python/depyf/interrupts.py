@@ -13,7 +13,7 @@ import threading
 import types
 from typing import Any, List, Optional
 
-from depyf.plain import cause_of, context_of, traceback_of
+from depyf.plain import cause_of, context_of, is_one_of, traceback_of
 
 
 #: the members of a class; a program may replace `vars`
@@ -126,11 +126,11 @@ def _codes_of(handler: Any) -> List[types.CodeType]:
         kind = type(one)
         if kind is types.FunctionType:
             codes.append(one.__code__)
-        elif kind in (types.MethodType, staticmethod, classmethod):
+        elif is_one_of(kind, (types.MethodType, staticmethod, classmethod)):
             pending.append(one.__func__)
         elif kind is _Cached:
             pending.append(getattr(one, "__wrapped__", None))
-        elif kind not in _WITHOUT_CODE and len(pending) < _MOST_PARTS:
+        elif not is_one_of(kind, _WITHOUT_CODE) and len(pending) < _MOST_PARTS:
             call = _member(kind, "__call__")
             pending.append(_function_of_partial(one) if call is _CALL_OF_PARTIAL else call)
             if type in _classes_of(kind):  # a class, whose call makes an object

@@ -9,7 +9,7 @@ import types
 from typing import Any, Container, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.model import resumed_after
-from depyf.plain import name_of, qualified_name_of
+from depyf.plain import is_one_of, name_of, qualified_name_of, text_of
 from depyf.trace.names import resumed
 
 
@@ -147,13 +147,14 @@ def _brief(value: Any) -> str:
         numbers = list(tuple.__iter__(value))
         if all(type(one) is int for one in numbers):
             text = str(numbers)
-    elif kind in (float, complex):
+    elif kind is float or kind is complex:
         text = repr(value)
-    elif kind in (tuple, list, dict, set, frozenset):
+    elif is_one_of(kind, (tuple, list, dict, set, frozenset)):
         text = "of length %d" % len(value)
     elif any(kind is vars(_torch()).get(name) for name in ("device", "dtype", "layout")):
         text = str(value)
-    return " ".join(("%s %s" % (kind.__qualname__, text)).split())[:90]
+    named = text_of(type.__dict__["__qualname__"].__get__(kind))
+    return " ".join(("%s %s" % (named, text)).split())[:90]
 
 
 def _of_code(code: types.CodeType) -> str:

@@ -8,11 +8,19 @@ import types
 
 TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded with the package
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional
+    from typing import Any, Dict, Iterable, Optional
 
 _MISSING = object()
 #: descriptors that are written in C, of which those of the program's objects run no Python
 _NATIVE = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def is_one_of(kind: type, kinds: "Iterable[type]") -> bool:
+    """Whether a type is among others; `in` may call `__eq__` or `__hash__` of its metaclass."""
+    for one in kinds:
+        if kind is one:
+            return True
+    return False
 
 
 def text_of(value: "Any") -> str:
@@ -59,7 +67,7 @@ def attribute_of(value: "Any", name: str, default: "Any" = None) -> "Any":
     """An attribute that an object or its class holds; `default` for one that has to be computed."""
     kind = type(value)
     found = _of_class(kind, name)
-    if type(found) in _NATIVE:
+    if is_one_of(type(found), _NATIVE):
         try:
             return found.__get__(value, kind)
         except AttributeError:
@@ -139,10 +147,10 @@ def exception_said(error: BaseException) -> str:
                 made = BaseException.__str__
         break
     arguments = _ARGUMENTS.__get__(error)
-    if all(type(one) in _EXACT for one in arguments):
+    if all(is_one_of(type(one), _EXACT) for one in arguments):
         return text_of(made(error))
     return ", ".join(
-        str(one) if type(one) in _EXACT else type.__repr__(type(one)) for one in arguments
+        str(one) if is_one_of(type(one), _EXACT) else type.__repr__(type(one)) for one in arguments
     )
 
 

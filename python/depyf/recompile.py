@@ -188,7 +188,7 @@ def recompile(
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
     """
-    scope = plain_dict(scope) if isinstance(scope, dict) else scope
+    scope = plain_dict(scope) if issubclass(type(scope), dict) else scope
     reference = original_code if reference is None else reference
     function_name = name or identifier(name_of(reference))
     if filename_template is not None:
@@ -294,7 +294,7 @@ def _program_globals(
     codes = [code]
     while codes:
         one = codes.pop()
-        codes += [const for const in one.co_consts if isinstance(const, types.CodeType)]
+        codes += [const for const in one.co_consts if type(const) is types.CodeType]
         for name in one.co_names:
             if not _NAMED_LIKE_TORCHS.match(name) or name == "__import__":
                 continue
@@ -308,8 +308,8 @@ def _program_globals(
 def _as_installed(name: str, value: Any) -> bool:
     """Whether `value` is of the kind that torch installs under such a name."""
     if name.startswith("__import_"):
-        return isinstance(value, types.ModuleType)
-    return callable(value) or isinstance(value, types.CodeType)
+        return issubclass(type(value), types.ModuleType)
+    return callable(value) or type(value) is types.CodeType
 
 
 def _names_observer(scope: Mapping[str, Any], code: types.CodeType) -> bool:
@@ -591,7 +591,7 @@ def _with_own_functions(code: types.CodeType, original: types.CodeType) -> Itera
     Torch compiles such a function for each code object that it has: with others, a program would
     compile more often and a function would say another file. Each is proven to be the same first.
     """
-    unused = [one for one in original.co_consts if isinstance(one, types.CodeType)]
+    unused = [one for one in original.co_consts if type(one) is types.CodeType]
 
     def own(made: types.CodeType) -> types.CodeType:
         for i, one in enumerate(unused):
@@ -605,9 +605,7 @@ def _with_own_functions(code: types.CodeType, original: types.CodeType) -> Itera
         return made
 
     if unused:
-        consts = tuple(
-            own(one) if isinstance(one, types.CodeType) else one for one in code.co_consts
-        )
+        consts = tuple(own(one) if type(one) is types.CodeType else one for one in code.co_consts)
         if any(one is not other for one, other in zip(consts, code.co_consts)):
             yield with_consts(code, consts)
     yield code

@@ -11,6 +11,8 @@ import math
 import types
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
+from depyf.plain import is_one_of, module_of, plain_dict
+
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
 
@@ -18,6 +20,8 @@ _CO_VARKEYWORDS = 0x8
 _MAX_LENGTH = 200
 _MAX_DEPTH = 8
 _SHORT_INT_BITS = 600
+_CONTAINERS = (tuple, list, set, dict)
+_ATOMS = (int, float, complex, str, bytes, bool, type(None))
 _FUNCTION_TYPES = (types.FunctionType, types.BuiltinFunctionType)
 _ALIASES = tuple(
     getattr(types, name) for name in ("GenericAlias", "UnionType") if hasattr(types, name)
@@ -47,7 +51,7 @@ def signature(
     defaults = dict(
         zip(positional[max(0, len(positional) - len(given)) :], given[-len(positional) :])
     )
-    defaults.update((function.__kwdefaults__ or {}).items())
+    defaults.update(plain_dict(function.__kwdefaults__) or {})
     namer = _Namer(function.__globals__, defaults.values())
     annotations = _annotations(function, code, namer)
 
@@ -164,7 +168,7 @@ def _shared(values: Iterable[Any]) -> Set[int]:
     pending = list(values)
     while pending:
         value = pending.pop()
-        if type(value) not in (tuple, list, set, dict):
+        if not is_one_of(type(value), _CONTAINERS):
             continue
         if id(value) in seen:
             shared.add(id(value))
@@ -178,7 +182,7 @@ def _shared(values: Iterable[Any]) -> Set[int]:
 
 def _keeps_order(value: Set[Any]) -> bool:
     """Whether a set that is made of the items in their order has them in that order."""
-    if any(type(one) not in (int, float, complex, str, bytes, bool, type(None)) for one in value):
+    if not all(is_one_of(type(one), _ATOMS) for one in value):
         return False
     again: Set[Any] = set()
     for one in value:
@@ -191,7 +195,7 @@ class _Namer:
 
     def __init__(self, namespace: Mapping[str, Any], values: Iterable[Any] = ()) -> None:
         """`values`: all that will be spelled."""
-        self.namespace = namespace
+        self.namespace = plain_dict(namespace) or {}
         self.shared = _shared(values)
 
     def text(self, value: Any, depth: int = 0) -> Optional[str]:
@@ -215,11 +219,11 @@ class _Namer:
             return repr(value) if math.isfinite(value) else None
         if kind is complex:
             return self._complex(value)
-        if kind in (str, bytes):
+        if kind is str or kind is bytes:
             return repr(value) if len(value) <= _MAX_LENGTH else None
-        if kind not in (tuple, list, set, dict) or len(value) > _MAX_LENGTH:
+        if not is_one_of(kind, _CONTAINERS) or len(value) > _MAX_LENGTH:
             return None
-        holds = any(type(one) in (tuple, list, set, dict) for one in value)
+        holds = any(is_one_of(type(one), _CONTAINERS) for one in value)
         if id(value) in self.shared and (holds or kind is not tuple):
             return None  # each literal would be another object
         if kind is set and not _keeps_order(value):
@@ -273,7 +277,7 @@ class _Namer:
         name = None
         if issubclass(type(value), type):
             name = type.__dict__["__name__"].__get__(value)
-        elif type(value) in _FUNCTION_TYPES:
+        elif is_one_of(type(value), _FUNCTION_TYPES):
             name = value.__name__
         if name is not None:
             if self.namespace.get(name) is value:
@@ -296,7 +300,7 @@ class _Namer:
     def _generic(self, value: Any, depth: int) -> Optional[str]:
         """`list[int]`, `int | None`, `Optional[int]`."""
         kind = type(value)
-        if kind in _ALIASES:
+        if is_one_of(kind, _ALIASES):
             items = self._texts(value.__args__, depth, True)
             if not items:
                 return None
@@ -304,7 +308,7 @@ class _Namer:
                 return " | ".join(items)
             origin = self._name(value.__origin__)
             return None if origin is None else "%s[%s]" % (origin, ", ".join(items))
-        if kind.__module__ != "typing" or "__args__" not in getattr(value, "__dict__", ()):
+        if module_of(kind) != "typing" or "__args__" not in getattr(value, "__dict__", ()):
             return None
         import typing
 

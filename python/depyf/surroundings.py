@@ -7,6 +7,8 @@ import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
+from depyf.plain import is_one_of, plain_dict
+
 _MISSING = object()
 # Of integers that are shown.
 _MOST_BITS = 1000
@@ -47,7 +49,7 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
     if f.__globals__ is not g.__globals__:
         for one in (f, g):
             if type(one.__globals__) is not dict:
-                kind = type(one.__globals__).__qualname__
+                kind = _type_name(one.__globals__)
                 return "unproven", ["the globals are of type %s, which may compute values" % kind]
             if type(_builtins(one)) is not dict:
                 return "unproven", ["the builtins are no dictionary"]
@@ -85,7 +87,7 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
         packages = [one.__globals__.get("__package__") for one in (f, g)]
         if packages[0] is not packages[1] and _same(*packages) is not True:
             ignored.append("ignored: the packages, from which relative imports start")
-    if any(_annotated(one) or one.__dict__ for one in (f, g)):
+    if any(_annotated(one) or plain_dict(one.__dict__) for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
     if any(getattr(one, "__type_params__", ()) for one in (f, g)):
         ignored.append("ignored: type parameters of the functions")
@@ -101,9 +103,9 @@ def left_out(a: Any, b: Any, layers: List[str]) -> List[str]:
     if layers:
         around = ", ".join(sorted(set(layers)))
         ignored.append("ignored: what is around the functions: %s" % around)
-    others = [one for one in (a, b) if not layers and not isinstance(one, _PLAIN)]
+    others = [one for one in (a, b) if not layers and not issubclass(type(one), _PLAIN)]
     if others:
-        kinds = sorted({type(one).__qualname__ for one in others})
+        kinds = sorted({_type_name(one) for one in others})
         ignored.append("ignored: the state of the objects: %s" % ", ".join(kinds))
     return ignored
 
@@ -153,14 +155,14 @@ def global_names(code: types.CodeType) -> Set[str]:
     while pending:
         current = pending.pop()
         found.update(current.co_names)
-        pending.extend(c for c in current.co_consts if isinstance(c, types.CodeType))
+        pending.extend(c for c in current.co_consts if type(c) is types.CodeType)
     return found
 
 
 def _by_name(function: types.FunctionType, what: str) -> Any:
     values = getattr(function, what) or ()
-    if isinstance(values, dict):
-        return dict(values)
+    if issubclass(type(values), dict):
+        return plain_dict(values)
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return dict(zip(names[len(names) - len(values) :], values))
 
@@ -228,7 +230,7 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
 
 def _key(name: Any) -> str:
     """A name; CPython takes other objects as keys of `__kwdefaults__`, too."""
-    return name if type(name) is str else "an object of type %s" % type(name).__qualname__
+    return name if type(name) is str else "an object of type %s" % _type_name(name)
 
 
 def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str, str]]:
@@ -253,7 +255,7 @@ def _same(a: Any, b: Any) -> Any:
         if type(x) is tuple and type(y) is tuple and len(x) == len(y):
             pending.extend(zip(x, y))
             continue
-        if type(x) not in _LITERALS or type(y) not in _LITERALS:
+        if not is_one_of(type(x), _LITERALS) or not is_one_of(type(y), _LITERALS):
             return None if type(x) is type(y) else False
         # repr tells 0.0 from -0.0; a NaN is no other NaN.
         if type(x) is not type(y) or x != y:
@@ -263,10 +265,14 @@ def _same(a: Any, b: Any) -> Any:
     return True
 
 
+def _type_name(value: Any) -> str:
+    return str(type.__dict__["__qualname__"].__get__(type(value)))
+
+
 def _shown(value: Any) -> str:
     if value is _MISSING:
         return "missing"
     if type(value) is int and value.bit_length() > _MOST_BITS:
         return "an integer of %d bits" % value.bit_length()  # CPython may refuse to write it
-    text = repr(value) if type(value) in _LITERALS else "of type %s" % type(value).__qualname__
+    text = repr(value) if is_one_of(type(value), _LITERALS) else "of type %s" % _type_name(value)
     return text if len(text) <= 60 else text[:57] + "..."

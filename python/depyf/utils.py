@@ -28,7 +28,7 @@ def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
             continue
         seen.add(id(current))
         found.append(current)
-        nested = [c for c in current.co_consts if isinstance(c, types.CodeType)]
+        nested = [c for c in current.co_consts if type(c) is types.CodeType]
         pending.extend(reversed(nested))
     return found
 

@@ -422,6 +422,14 @@ PyObject* disassemble_function(PyObject* self, PyObject* input) {
   });
 }
 
+/// The name of an object's class, which no attribute of its metaclass gives.
+Ref plain_type_name(PyObject* object) {
+  Ref members =
+      Ref::checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__dict__"));
+  Ref name = Ref::checked(PyMapping_GetItemString(members.get(), "__name__"));
+  return Ref::checked(PyObject_CallMethod(name.get(), "__get__", "O", Py_TYPE(object)));
+}
+
 const char listing_doc[] =
     "listing(code)\n--\n\n"
     "The instructions of a code object, and of the code objects in it, as CPython names them; a "
@@ -433,8 +441,7 @@ PyObject* listing_function(PyObject* self, PyObject* code) {
     Module module = read(self, code, objects);
     std::vector<std::string> shown;
     for (const Ref& object : objects.objects()) {
-      Ref type_name = Ref::checked(
-          PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object.get())), "__name__"));
+      Ref type_name = plain_type_name(object.get());
       Ref text = Ref::checked(
           PyUnicode_FromFormat("<%U at %p>", type_name.get(), static_cast<void*>(object.get())));
       shown.push_back(text_of(text.get()));

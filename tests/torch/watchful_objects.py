@@ -12,6 +12,7 @@ import types
 
 import depyf
 import torch
+import torch.utils._pytree as pytree
 
 OWN = os.path.dirname(os.path.abspath(depyf.__file__)) + os.sep
 asked = collections.Counter()
@@ -43,7 +44,9 @@ def watching(what, base, *names):
 
 class Meta(type):
     vars().update(watching("class", type, "__instancecheck__", "__subclasscheck__"))
-    vars().update(watching("class", type, "__repr__", "__str__", "__format__", "__hash__"))
+    vars().update(
+        watching("class", type, "__repr__", "__str__", "__format__", "__hash__", "__eq__")
+    )
 
 
 class Plain(metaclass=Meta):
@@ -164,6 +167,95 @@ class Failure(Exception):
     vars().update(watching("exception", Exception, "__str__", "__repr__"))
 
 
+class Holder:
+    made, kind = Plain(), Plain
+
+    def method(self, x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+
+class MetaOfFunction(type(torch.autograd.Function)):
+    vars().update(
+        watching("function", type(torch.autograd.Function), "__repr__", "__hash__", "__eq__")
+    )
+
+
+class Doubled(torch.autograd.Function, metaclass=MetaOfFunction):
+    made = Plain()
+
+    @staticmethod
+    def forward(context, x):
+        return x * 2
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * 2
+
+
+class Node:
+    vars().update(watching("node", object, "__eq__", "__hash__", "__repr__", "__format__"))
+
+    def __init__(self, value, kept):
+        self.value, self.kept = value, kept
+
+
+def parts_of(node):
+    return [node.value], node.kept
+
+
+def node_of(parts, kept):
+    return Node(parts[0], kept)
+
+
+pytree.register_pytree_node(Node, parts_of, node_of)
+
+
+class Kept(Plain):
+    __hash__ = Plain.__hash__
+
+    def __eq__(self, other):
+        note("kept", "__eq__")
+        return type(other) is Kept
+
+
+class Wrapper(torch.Tensor):
+    """A tensor of two parts, one of which is an object of the program."""
+
+    @staticmethod
+    def __new__(cls, inner, meta):
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+    def __init__(self, inner, meta):
+        self.inner, self.meta = inner, meta
+
+    def __tensor_flatten__(self):
+        note("wrapper", "__tensor_flatten__")
+        return ["inner"], self.meta
+
+    @staticmethod
+    def __tensor_unflatten__(inner, meta, size, stride):
+        return Wrapper(inner["inner"], meta)
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, arguments, keywords=None):
+        note("wrapper", "__torch_dispatch__")
+        plain = [one.inner if isinstance(one, Wrapper) else one for one in arguments]
+        found = function(*plain, **(keywords or {}))
+        return Wrapper(found, Kept()) if isinstance(found, torch.Tensor) else found
+
+    def __repr__(self):
+        note("wrapper", "__repr__")
+        return "wrapper"
+
+
+class Mode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, function, types, arguments=(), keywords=None):
+        note("mode", "__torch_function__")
+        return function(*arguments, **(keywords or {}))
+
+
 shared = Plain()
 
 
@@ -192,6 +284,54 @@ def looks_up(x, table):
     y = x + table["a"]
     torch._dynamo.graph_break()
     return y * table["a"]
+
+
+def of_node(node, x):
+    (value,), spec = pytree.tree_flatten(node)
+    y = value + x
+    torch._dynamo.graph_break()
+    return pytree.tree_unflatten([y * 2], spec)
+
+
+def doubled(x):
+    y = Doubled.apply(x)
+    torch._dynamo.graph_break()
+    return Doubled.apply(y).sum()
+
+
+def with_constant(value):
+    """A function that has an object of the program among its constants."""
+
+    code = uses_global.__code__
+    return types.FunctionType(code.replace(co_consts=code.co_consts + (value,)), globals())
+
+
+def fails_in_backward(x):
+    from torch._dynamo.backends.common import aot_autograd
+
+    def forward(module, examples):
+        return module
+
+    backend = aot_autograd(fw_compiler=forward, bw_compiler=refuses)
+    call = torch.compile(lambda x: (x.sin() * x.shape[0]).sum(), dynamic=True, backend=backend)
+    try:
+        call(x).backward()
+    except Exception:
+        pass
+
+
+def other_backends():
+    torch._dynamo.reset()
+    x = torch.ones(2, requires_grad=True)
+    torch.compile(doubled, backend="aot_eager")(x).backward()
+    torch.compile(doubled)(x).backward()
+    torch.compile(of_node, backend="aot_eager")(Node(x, Plain()), x)
+    torch.compile(hands_on, backend="aot_eager")(Wrapper(torch.ones(2), Kept()), 1, 2)
+    train = torch.compile(lambda x: x.sin().sum(), backend="aot_eager")
+    train(Wrapper(torch.ones(2), Kept()).requires_grad_()).backward()
+    fails_in_backward(torch.ones(3, requires_grad=True))
+    with Mode():
+        torch.compile(looks_up, backend="aot_eager")(x, {"a": 2})
 
 
 def raises(x):
@@ -239,6 +379,10 @@ def run():
         (hands_on, (tensor, 1, 2)),
         (looks_up, (x, table)),
         (raises, (x,)),
+        (Holder().method, (x,)),
+        (with_constant(Plain()), (x,)),
+        (with_constant(Plain), (x,)),
+        (with_constant((Plain(), 1)), (x,)),
         (by_member, (x, Color.RED, {Color.RED: 2, Key("k"): 3})),
         (by_member, (x, Key("k"), {Color.RED: 2, Key("k"): 3})),
         (with_other_names(), (x,)),
@@ -249,6 +393,7 @@ def run():
                 torch.compile(function, backend="eager")(*arguments)
             except Failure:
                 pass
+    other_backends()
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from depyf import _core
 from depyf.code_edit import rebuilt, with_consts
 from depyf.interrupts import pass_on
 from depyf.model import Constants
-from depyf.plain import attribute_of, file_of, name_of
+from depyf.plain import attribute_of, file_of, is_one_of, name_of, text_of
 from depyf.trace.names import RESUME_CODE
 
 
@@ -125,7 +125,8 @@ class _Shown:
     """
 
     def __init__(self, value: Any) -> None:
-        self._text = "<%s at %#x>" % (type(value).__name__, id(value))
+        named = text_of(type.__dict__["__name__"].__get__(type(value)))
+        self._text = "<%s at %#x>" % (named, id(value))
 
     def __repr__(self) -> str:
         return self._text
@@ -133,15 +134,15 @@ class _Shown:
 
 def findable(value: Any) -> Optional[str]:
     """An expression that finds this very object in a full_code file; None where it has no name."""
-    torch = sys.modules.get("torch")
-    if torch is not None and type(value) in (torch.dtype, torch.layout, torch.memory_format):
+    kind, torch = type(value), sys.modules.get("torch")
+    if torch is not None and is_one_of(kind, (torch.dtype, torch.layout, torch.memory_format)):
         return repr(value)
-    if torch is not None and type(value) is torch.device:
+    if torch is not None and kind is torch.device:
         return "torch.device(%r)" % str(value)
-    if type(value) is types.ModuleType:
+    if kind is types.ModuleType:
         name, parts = value.__name__, []
     else:
-        if type(value) not in (type, types.FunctionType, types.BuiltinFunctionType):
+        if not is_one_of(kind, (type, types.FunctionType, types.BuiltinFunctionType)):
             return None
         name, qualified = value.__module__, value.__qualname__
         if not isinstance(name, str) or not isinstance(qualified, str) or name == "__main__":
@@ -168,11 +169,12 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
     def literal(value: Any) -> bool:
         pending = [value]
         for item in pending:
-            if type(item) in (tuple, frozenset) and len(pending) < 10000:
+            kind = type(item)
+            if (kind is tuple or kind is frozenset) and len(pending) < 10000:
                 pending.extend(item)
-            elif type(item) is slice:
+            elif kind is slice:
                 pending += [item.start, item.stop, item.step]
-            elif type(item) not in _LITERALS:
+            elif not is_one_of(kind, _LITERALS):
                 return False
         return True
 
@@ -180,7 +182,7 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
         return with_consts(
             code,
             tuple(
-                value if isinstance(value, types.CodeType) or literal(value) else _Shown(value)
+                value if type(value) is types.CodeType or literal(value) else _Shown(value)
                 for value in consts
             ),
         )
@@ -188,7 +190,7 @@ def _with_shown_constants(root: types.CodeType) -> types.CodeType:
     return rebuilt(root, shown)
 
 
-_LITERALS = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis)))
+_LITERALS = (str, int, type(None), float, bool, bytes, complex, type(Ellipsis))
 
 
 def signature_of(code: types.CodeType) -> Dict[str, Any]:
@@ -249,7 +251,8 @@ def _first_effect(code: types.CodeType, offset: int) -> int:
     dropped, and then None returned.
     """
     first = offset
-    rest = [one for one in dis.get_instructions(code) if one.offset >= offset]
+    shown = _with_shown_constants(code)
+    rest = [one for one in dis.get_instructions(shown) if one.offset >= offset]
     rest = [one for one in rest if one.opname == "POP_TOP" or one.opname not in _SILENT]
     while rest and rest[0].opname == "POP_TOP":
         del rest[0]

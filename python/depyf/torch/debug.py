@@ -58,9 +58,9 @@ def forward_code(path: str) -> Optional[types.CodeType]:
     except (OSError, SyntaxError, ValueError):
         return None
     for body in module.co_consts:
-        if isinstance(body, types.CodeType):
+        if type(body) is types.CodeType:
             for code in body.co_consts:
-                if isinstance(code, types.CodeType) and code.co_name == "forward":
+                if type(code) is types.CodeType and code.co_name == "forward":
                     return code
     return None
 

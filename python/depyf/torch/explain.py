@@ -14,12 +14,12 @@ from depyf.torch_wrappers import unwrapped
 
 
 def _code_of(target: Any) -> types.CodeType:
-    if isinstance(target, types.CodeType):
+    if type(target) is types.CodeType:
         return target
     inner = unwrapped(target)
     inner = getattr(inner, "__func__", inner)
     code = getattr(inner, "__code__", None)
-    if not isinstance(code, types.CodeType):
+    if type(code) is not types.CodeType:
         raise TypeError("a function or a code object is needed, not %r" % (target,))
     return code
 

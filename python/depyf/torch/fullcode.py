@@ -85,9 +85,9 @@ def constant(token: str, name: str) -> Any:
                 one = inside.pop()
                 if id(one) == names[name]:
                     return one
-                if type(one) in (tuple, frozenset):
+                if type(one) is tuple or type(one) is frozenset:
                     inside.extend(one)
-                elif isinstance(one, types.CodeType):
+                elif type(one) is types.CodeType:
                     work.append(one)
     raise LookupError(
         "%s is an object of the process that compiled this code, and that code no longer exists"
@@ -121,7 +121,7 @@ def with_cells(factory: Callable[..., Any], cells: Iterable[Any]) -> Any:
             if id(cell) not in made:
                 made[id(cell)] = cell
                 content = cell.cell_contents
-                if isinstance(content, types.FunctionType) and content.__qualname__.startswith(
+                if type(content) is types.FunctionType and content.__qualname__.startswith(
                     factory.__qualname__ + "."
                 ):
                     cell.cell_contents = bind(content)
@@ -620,12 +620,12 @@ def _fits(text: str, code: types.CodeType, name: str) -> bool:
         "<original>",
         to_run=False,
     )
-    outer = next(const for const in module.co_consts if isinstance(const, types.CodeType))
+    outer = next(const for const in module.co_consts if type(const) is types.CodeType)
     found = next(
         (
             const
             for const in outer.co_consts
-            if isinstance(const, types.CodeType) and name_of(const) == name
+            if type(const) is types.CodeType and name_of(const) == name
         ),
         None,
     )

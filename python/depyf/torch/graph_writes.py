@@ -43,11 +43,13 @@ def graph_writes(graph_module: Any, depth: int = 0) -> List[List[Any]]:
 
 def inner_graphs(node: Any, graph_module: Any) -> List[Tuple[str, Any]]:
     """Name and graph module of each graph that an operation is given."""
+    from torch.fx import GraphModule
+
     found = []
     for one in node.all_input_nodes:
         if one.op == "get_attr" and isinstance(one.target, str):
             inner = _attribute(graph_module, one.target)
-            if hasattr(inner, "graph") and hasattr(inner.graph, "nodes"):
+            if issubclass(type(inner), GraphModule):
                 found.append((one.target, inner))
     return found
 

@@ -9,7 +9,7 @@ import functools
 import types
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from depyf.plain import name_of, qualified_name_of, text_of
+from depyf.plain import is_one_of, name_of, qualified_name_of, text_of
 
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 #: decorators around one function
@@ -59,15 +59,13 @@ def is_wrapper(code: types.CodeType) -> bool:
 
 
 #: descriptors of classes that are written in C, which hold no function of Python
-_NATIVE = frozenset(
-    (
-        types.BuiltinFunctionType,
-        types.ClassMethodDescriptorType,
-        types.GetSetDescriptorType,
-        types.MemberDescriptorType,
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-    )
+_NATIVE = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+    types.MemberDescriptorType,
 )
 
 
@@ -153,7 +151,7 @@ def _attribute_with(
     told: Optional[Tuple[str, str]] = None
     for kind in type.__dict__["__mro__"].__get__(owner):
         for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
-            if type(value) in _NATIVE:  # most of what a tensor's class has
+            if is_one_of(type(value), _NATIVE):  # most of what a tensor's class has
                 continue
             found, layer = _with_code(value, code, held)
             if found is None or layer is known:

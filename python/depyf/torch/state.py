@@ -163,7 +163,7 @@ class State:
         work = [found.__code__]
         while work:
             code = work.pop()
-            work.extend(const for const in code.co_consts if isinstance(const, types.CodeType))
+            work.extend(const for const in code.co_consts if type(const) is types.CodeType)
             for key in code.co_names:
                 if not dict.__contains__(scope, key):
                     continue

@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Optional
 from depyf import own
 from depyf.interrupts import pass_on
 from depyf.model import Run
+from depyf.plain import is_one_of
 from depyf.torch import compat
 from depyf.torch.capture.hub import hub
 from depyf.torch.capture.session import Session
@@ -124,7 +125,7 @@ def _told(error: BaseException) -> str:
         code = arguments[0] if arguments else None
         if code is None or type(code) is int and code == 0:
             return ""
-    said = [str(one) for one in arguments if type(one) in _PLAIN]
+    said = [str(one) for one in arguments if is_one_of(type(one), _PLAIN)]
     return ": ".join([kind] + [", ".join(said)] * bool(said))
 
 

@@ -80,7 +80,7 @@ def continued(code: types.CodeType) -> Optional[types.CodeType]:
     except Exception:
         pass_on()
         return None
-    return found if isinstance(found, types.CodeType) else None
+    return found if type(found) is types.CodeType else None
 
 
 def was_looked_at(code: types.CodeType) -> Optional[bool]:
@@ -171,7 +171,7 @@ def frame_code() -> Optional[types.CodeType]:
     None when not found.
     """
     found = _compiled_frame("code")
-    return found if isinstance(found, types.CodeType) else None
+    return found if type(found) is types.CodeType else None
 
 
 def _known_line(filename: str, number: int) -> str:

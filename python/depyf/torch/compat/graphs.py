@@ -91,7 +91,9 @@ def traced_module(name: str) -> Any:
     ):
         return None
     found = {
-        key: value for key, value in frame.f_back.f_locals.items() if isinstance(value, module)
+        key: value
+        for key, value in frame.f_back.f_locals.items()
+        if issubclass(type(value), module)
     }
     if (
         len({id(value) for value in found.values()}) > 1

@@ -8,7 +8,7 @@ import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from depyf.interrupts import pass_on
-from depyf.plain import attribute_of, file_of, module_of, name_of
+from depyf.plain import attribute_of, file_of, is_one_of, module_of, name_of
 from depyf.torch.compat.frames import exception_text
 from depyf.torch.compat.probes import probe
 from depyf.torch.compat.unseen import untraced
@@ -121,7 +121,7 @@ def details_of(record: Offered) -> Any:
             try:
                 return {
                     name: value
-                    if type(value) in _PLAIN
+                    if is_one_of(type(value), _PLAIN)
                     else json.loads(json.dumps(value, default=_listed))
                     for name, value in fields.items()
                 }
@@ -133,7 +133,8 @@ def details_of(record: Offered) -> Any:
 def payload_of(record: Offered) -> Any:
     """What torch writes as the payload of a record.
 
-    Where that ends with the exception at hand, depyf has another function that formats it.
+    Where that is the text of an exception or ends with that of the one at hand, depyf has another
+    function that formats it.
     """
     made = record.payload
     if record.name == "dynamo_cpp_guards_str":
@@ -145,6 +146,8 @@ def payload_of(record: Offered) -> Any:
     if type(made) is not types.FunctionType:
         return made()
     code = made.__code__
+    if "format_exception" in code.co_names and code.co_freevars == ("exc",):
+        return exception_text((made.__closure__ or ())[0].cell_contents)
     if (
         not {"traceback", "format_exc"}.issuperset(code.co_names)
         or "format_exc" not in code.co_names
@@ -216,11 +219,11 @@ class _Written:
 def _plain_value(value: Any) -> Any:
     """A value of torch's, with stand-ins for what in it is the program's."""
     kind = type(value)
-    if kind in _PLAIN or kind in (bytes, complex, type):
+    if is_one_of(kind, _PLAIN) or is_one_of(kind, (bytes, complex, type)):
         return value
     if issubclass(kind, type):
         return _Written(type.__repr__(value))
-    if kind in (list, tuple, set, frozenset):
+    if is_one_of(kind, (list, tuple, set, frozenset)):
         return kind([_plain_value(one) for one in value])
     if kind is dict:
         return {_plain_value(key): _plain_value(one) for key, one in value.items()}
@@ -316,7 +319,7 @@ def user_frames() -> Optional[List[Any]]:
     return None if stack is None else stack()
 
 
-_PLAIN = frozenset((bool, int, float, str, type(None)))
+_PLAIN = (str, int, type(None), bool, float)
 
 
 def payload_text(payload: Any) -> Optional[str]:

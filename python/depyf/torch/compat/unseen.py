@@ -65,7 +65,7 @@ def hide_debuggers() -> None:
         for name in names:
             function = getattr(found, name, None)
             code = getattr(getattr(function, "__func__", function), "__code__", None)
-            if isinstance(code, types.CodeType):
+            if type(code) is types.CodeType:
                 skip(code)
 
 
