@@ -59,15 +59,15 @@ def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
         "run",
         allow_abbrev=False,
         help="run a program and write what torch.compile makes from it",
-        usage="depyf run [options] (SCRIPT | -m MODULE) [ARGUMENT...]",
+        usage="depyf run [options] (SCRIPT | - | -m MODULE) [ARGUMENT...]",
         description="Runs a program as python would, writes what torch.compile made to a folder "
         "(the dump), and prints a summary to standard error. Exit code and exceptions are the "
         "program's own, except where a --max option is exceeded.",
         epilog="with torchrun: torchrun --nproc-per-node 2 -m depyf run SCRIPT; each rank writes "
         "DIR/rank_N. If a signal ends the program (SIGTERM, SIGKILL), the dump has no report and "
         "no summary is printed: `depyf report DIR` makes both. exit code: the program's own, also "
-        "if the dump could not be written; 2 the program was not started; 3 it ended well, and a "
-        "--max option is exceeded",
+        "if the dump could not be written; 1 Python finds no such module; 2 the program was not "
+        "started for another reason; 3 it ended well, and a --max option is exceeded",
     )
     _add_outputs(run)
     _add_questions(run)

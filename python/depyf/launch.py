@@ -38,17 +38,32 @@ OVER_BUDGET = 3
 class LaunchError(Exception):
     """The program cannot be started; nothing was run."""
 
+    code = 2
+
+
+class NoMainModule(LaunchError):
+    """There is nothing to run where the command line says; python tells that and ends with 1."""
+
+    code = 1
+
 
 def _script(path: str) -> Program:
-    """(code, attributes of __main__, first entry of sys.path) of a script, or of a folder or zip
-    file with __main__.py.
+    """(code, attributes of __main__, first entry of sys.path) of a script, of standard input
+    ("-"), or of a folder or zip file with __main__.py.
     """
-    if os.path.isdir(path) or path.endswith((".zip", ".pyz", ".whl")):
-        spec = importlib.machinery.PathFinder.find_spec("__main__", [path])
+    full = _absolute(path) if sys.version_info >= (3, 9) else path
+    attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
+    attributes["__cached__"] = None
+    if path == "-":
+        attributes["__file__"] = "<stdin>"
+        attributes["__loader__"] = importlib.machinery.BuiltinImporter
+        source = sys.stdin.buffer.read() if sys.stdin is not None else b""
+        return compile(source, "<stdin>", "exec", dont_inherit=True), attributes, ""
+    if _holds_modules(path):
+        spec = importlib.machinery.PathFinder.find_spec("__main__", [full])
         if spec is None or spec.loader is None:
-            raise LaunchError("can't find '__main__' module in %r" % path)
-        code = _code_of(spec.loader, "__main__")
-        return code, {"__file__": spec.origin, "__spec__": spec, "__package__": ""}, path
+            raise NoMainModule("can't find '__main__' module in %r" % full)
+        return _code_of(spec.loader, "__main__"), _attributes_of(spec), full
     try:
         with open(path, "rb") as stream:
             source = stream.read()
@@ -56,9 +71,6 @@ def _script(path: str) -> Program:
         raise LaunchError(
             "can't open file %r: [Errno %s] %s" % (_absolute(path), error.errno, error.strerror)
         )
-    full = _absolute(path) if sys.version_info >= (3, 9) else path
-    attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
-    attributes["__cached__"] = None
     if path.endswith(".pyc"):
         attributes["__loader__"] = importlib.machinery.SourcelessFileLoader("__main__", full)
         code = _code_of(attributes["__loader__"], "__main__")
@@ -66,6 +78,27 @@ def _script(path: str) -> Program:
         attributes["__loader__"] = importlib.machinery.SourceFileLoader("__main__", full)
         code = compile(source, full, "exec", dont_inherit=True)
     return code, attributes, os.path.dirname(os.path.realpath(path))
+
+
+def _holds_modules(path: str) -> bool:
+    """Whether Python imports from a path, as it does from a folder or a zip file."""
+    for hook in list(sys.path_hooks):
+        try:
+            hook(path)
+            return True
+        except ImportError:
+            continue
+    return False
+
+
+def _attributes_of(spec: importlib.machinery.ModuleSpec) -> Dict[str, Any]:
+    return {
+        "__file__": spec.origin,
+        "__spec__": spec,
+        "__package__": spec.parent,
+        "__loader__": spec.loader,
+        "__cached__": spec.cached,
+    }
 
 
 def _absolute(path: str) -> str:
@@ -81,36 +114,22 @@ def _absolute(path: str) -> str:
 def _code_of(loader: Any, name: str) -> types.CodeType:
     code: Optional[types.CodeType] = loader.get_code(name)
     if code is None:
-        raise LaunchError("No code object available for %s" % name)
+        raise NoMainModule("No code object available for %s" % name)
     return code
 
 
 def _module(name: str) -> Program:
     """The same for `-m name`."""
+    import runpy
+
+    # the function of Python itself, with its messages; what a package raises passes through
+    find: Any = getattr(runpy, "_get_module_details")
     sys.path.insert(0, os.getcwd())  # packages are looked up there first, as `python -m` does
     try:
-        try:
-            spec = importlib.util.find_spec(name)
-            if spec is not None and spec.submodule_search_locations is not None:
-                name += ".__main__"
-                spec = importlib.util.find_spec(name)
-        except (ImportError, AttributeError, TypeError, ValueError) as error:
-            raise LaunchError(
-                "Error while finding module specification for %r (%s: %s)"
-                % (name, type(error).__name__, error)
-            )
+        _, spec, code = find(name, NoMainModule)
     finally:
         del sys.path[0]
-    if spec is None or spec.loader is None:
-        raise LaunchError("No module named %s" % name)
-    code = _code_of(spec.loader, name)
-    attributes = {
-        "__file__": spec.origin,
-        "__spec__": spec,
-        "__package__": spec.parent,
-        "__loader__": spec.loader,
-        "__cached__": spec.cached,
-    }
+    attributes = _attributes_of(spec)
     return code, attributes, os.getcwd()
 
 
@@ -118,7 +137,8 @@ def _trim(error: BaseException) -> None:
     """Takes the frames that lead to the program off the head of a traceback."""
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code is _run_as_main.__code__:
+        code = trace.tb_frame.f_code
+        if code is _run_as_main.__code__ or code is _module.__code__:
             error.__traceback__ = trace.tb_next
         trace = trace.tb_next
 
@@ -300,6 +320,7 @@ class _Output:
 def _program(options: Any) -> Tuple[Program, List[str]]:
     """The program of a command line, and its `sys.argv`."""
     if options.module is not None:
+        sys.argv[:] = ["-m"] + options.module[1:]  # as the package of the module sees it
         program = _module(options.module[0])
         return program, [program[1]["__file__"]] + options.module[1:]
     return _script(options.program[0]), list(options.program)
@@ -463,9 +484,12 @@ def run(options: Any) -> int:
         recording = _Recording(options, folder, arguments[0], err)
     except LaunchError as error:
         err.write("depyf run: %s\n" % error)
-        return 2
+        return error.code
     except SyntaxError as error:
-        _install_hook(error)
+        _install_hook(error if options.module is None else None)
+        raise
+    except BaseException:  # of a package of the program
+        _install_hook()
         raise
     _install_hook()
     exceeded: List[str] = []

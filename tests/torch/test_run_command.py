@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -284,9 +285,89 @@ def test_what_cannot_be_started(start, tmp_path):
     assert done.returncode == plain.returncode == 1 and done.stderr == plain.stderr
     done = start("absent.py")
     assert done.returncode == 2 and "can't open file" in done.stderr
-    assert start("-m", "absent.module").returncode == 2
     done = start()
     assert done.returncode == 2 and "usage: depyf run" in done.stderr
+
+
+def test_what_python_does_not_find_is_told_with_its_words(start, tmp_path):
+    """The exit code and the message are Python's own."""
+    for name, text in (
+        ("pack/__init__.py", ""),
+        ("pack/inner/__init__.py", ""),
+        ("empty/a.py", ""),
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name in ("broken", "needy"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("raise ValueError('of the package')\n")
+    (tmp_path / "needy" / "__init__.py").write_text("import nothing_of_this_name\n")
+    with zipfile.ZipFile(str(tmp_path / "empty.zip"), "w") as archive:
+        archive.writestr("a.py", "")
+    for arguments in (
+        ["-m", "absent"],
+        ["-m", "absent.module"],
+        ["-m", "pack"],
+        ["-m", "pack.inner"],
+        ["-m", "pack.absent"],
+        ["-m", "math"],
+        ["-m", ".relative"],
+        ["-m", "pack.py"],
+        ["empty"],
+        ["empty.zip"],
+        ["absent.py"],
+    ):
+        plain, done = (start(*arguments, depyf=one, fresh=True) for one in (False, True))
+        assert done.returncode == plain.returncode != 0, arguments
+        said, want = done.stderr.partition(": "), plain.stderr.partition(": ")
+        assert (said[0], said[2]) == ("depyf run", want[2]), arguments
+        assert not (tmp_path / "depyf_dump").exists()
+    for name in ("broken", "broken.module", "needy"):
+        plain, done = (start("-m", name, depyf=one, fresh=True) for one in (False, True))
+        assert done.returncode == plain.returncode == 1
+        last = plain.stderr[plain.stderr.index('__init__.py", line 1') :]
+        assert done.stderr.endswith(last) and "depyf" not in done.stderr
+
+
+def test_programs_of_every_form_run_as_python_runs_them(start, tmp_path):
+    text = (
+        "import sys\n"
+        "print(sys.path[0], sys.argv, __file__, __package__, type(__loader__), __spec__ is None)\n"
+    )
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "__main__.py").write_text(text)
+    (tmp_path / "folder" / "__init__.py").write_text("import sys\nprint(sys.argv)\n")
+    (tmp_path / "script.py").write_text(text)
+    for name in ("file.zip", "other.ext"):
+        with zipfile.ZipFile(str(tmp_path / name), "w") as archive:
+            archive.writestr("__main__.py", text)
+    for arguments in (
+        ["folder", "a"],
+        ["file.zip"],
+        ["other.ext"],
+        ["-m", "folder"],
+        ["-m", "script", "a"],
+        ["script.py", "-m"],
+    ):
+        plain, done = (start(*arguments, depyf=one, fresh=True) for one in (False, True))
+        assert (done.returncode, done.stdout) == (0, plain.stdout) and plain.stdout, arguments
+
+
+def test_standard_input_runs(tmp_path):
+    text = "import sys\nprint(sys.path[0], sys.argv, __file__, __loader__)\nsys.exit(7)\n"
+    done = [
+        subprocess.run(
+            [sys.executable] + arguments + ["-", "a"],
+            input=text,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+            cwd=str(tmp_path),
+        )
+        for arguments in ([], ["-m", "depyf", "run"])
+    ]
+    assert [one.returncode for one in done] == [7, 7], done[1].stderr
+    assert done[0].stdout == done[1].stdout != ""
 
 
 SPLIT = """
