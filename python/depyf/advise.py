@@ -7,12 +7,13 @@ changed is text between columns of one statement, so that the rest of the file s
 import ast
 import difflib
 import functools
+import heapq
 import os
 import re
 import textwrap
 import tokenize
 from collections import namedtuple
-from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence, Set, Tuple
 
 from depyf import compiling
 from depyf.advice import MODES, NO_ACTION, OF_LIST, OUTSIDE, breaks, sides, uses
@@ -32,12 +33,16 @@ from depyf.terminal import place, short_path, shown
 #: are the functions, as `function`, whose calls led there: those of the program's torch.compile;
 #: `unsure`: (file, line) of the breaks that stay, and because of which torch may need more time
 #: after the change than before, so that `seconds` are no figure, the first that is met first;
-#: `cause` is the one of `overview.causes`
+#: `cause` is the one of `overview.causes`; `alone` are the seconds that it would save without the
+#: changes above it, where `seconds` are what is left after them
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause",
+    "shown_at outermost unsure cause alone",
 )
+
+#: what a patch asks of a run: the file that it began with, and its nodes
+_Known = namedtuple("_Known", "program nodes")
 
 _GAVE_UP = (
     "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
@@ -64,36 +69,71 @@ def changes(document: Document, most: int = 3) -> List[Change]:
         document: see `depyf.summary.load`.
         most: how many.
     """
-    return _listed(_found(document, *_seen(document)), most)[:most]
+    return Advice(document).listed(most)[:most]
 
 
-def ranked(
-    document: Document, nodes: List[Any], causes: List[Dict[str, Any]]
-) -> Dict[int, Tuple[int, str, str]]:
-    """What the list of changes has of causes, for a page that lists these.
+class Advice:
+    """The changes of a run, found once for all that tell of them: the terminal, the dump's README,
+    the page.
 
-    Returns:
-        By the id of a cause: its place in the order; what its change saves, or where that is
-        counted; and what is said of it instead of advice where another change leaves nothing of it.
+    Attributes:
+        document: the run.
+        nodes: as `overview.nodes_of` gives them.
+        causes: as `overview.causes` gives them.
+        found: a change for each cause for which there is advice, the most important first.
     """
-    found: Dict[int, Tuple[int, str, str]] = {}
-    for change in _listed(_found(document, nodes, causes), _CHOSEN):
-        at = place(*_shown_at(change), False)
-        told = "Nothing is left of it after the change at %s." % at
-        rows = [(change, _saved(change), "")]
-        rows += [(one, "counted at " + at, "") for one in change.also]
-        rows += [(one, "counted at " + at, told) for one in change.gone]
-        for one, saved, gone in rows:
-            found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
-    return found
 
+    def __init__(self, document: Document, nodes: Optional[Sequence[Any]] = None) -> None:
+        from depyf.report import overview
 
-def _seen(document: Document) -> Tuple[List[Any], List[Dict[str, Any]]]:
-    """The nodes of a run, and their causes: see `overview.nodes_of` and `overview.causes`."""
-    from depyf.report import overview
+        self.document = document
+        self.nodes = overview.nodes_of([document]) if nodes is None else list(nodes)
+        self.causes = overview.causes(self.nodes)
+        self.found = _found(document, self.nodes, self.causes)
+        self._listed: Dict[int, List[Change]] = {}
 
-    nodes = overview.nodes_of([document])
-    return nodes, overview.causes(nodes)
+    def listed(self, most: int = 3) -> List[Change]:
+        """All changes in the order in which they are numbered: the `most` that are worth most by
+        what each saves, then the others by what each saves.
+        """
+        most = min(most, _CHOSEN)
+        if most not in self._listed:
+            self._listed[most] = _listed(self.found, most)
+        return self._listed[most]
+
+    def ranked(self) -> Dict[int, Tuple[int, str, str]]:
+        """What the list of changes has of causes, for what lists these.
+
+        Returns:
+            By the id of a cause: its place in the order; what its change saves, or where that is
+            counted; and what is said of it instead of advice where another change leaves nothing
+            of it.
+        """
+        found: Dict[int, Tuple[int, str, str]] = {}
+        for change in self.listed():
+            at = place(*_shown_at(change), False)
+            told = "Nothing is left of it after the change at %s." % at
+            rows = [(change, _saved(change), "")]
+            rows += [(one, "counted at " + at, "") for one in change.also]
+            rows += [(one, "counted at " + at, told) for one in change.gone]
+            for one, saved, gone in rows:
+                found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
+        return found
+
+    def brief(self) -> List[str]:
+        """The changes that are worth most as the lines of a list in Markdown, without patches."""
+        rows = []
+        for number, one in enumerate(self.listed()[:_CHOSEN], 1):
+            file, line = _shown_at(one)
+            words = " ".join(one.words.split()) + _gave_up(one, number, {}) + _left_out(one)
+            words += "" if words.endswith(".") else "."
+            head = "%d. %s, %s: %s" % (number, _saved(one), place(file, line, False), words)
+            rows.append(shown("%s Change: %s" % (head, " ".join(one.advice.split()))))
+        return rows
+
+    def heads(self) -> List[Tuple[Dict[str, Any], str, str]]:
+        """(cause, what its change saves, advice) of each change, in their order."""
+        return [(one.cause, _saved(one), one.advice) for one in self.listed()]
 
 
 #: changes that are worth most, and stand before the others
@@ -101,17 +141,54 @@ _CHOSEN = 3
 
 
 def _listed(found: List[Change], most: int) -> List[Change]:
-    """All changes in the order in which they are numbered: those worth most by what each saves,
-    then the others by what each saves.
-    """
+    """See `Advice.listed`."""
     merged = _without_done(_one_for_each_advice(_without_gone(_merged(found))))
     every = [each for one in merged for each in (one,) + one.also + one.gone]
     recompiled = {one.function for one in every if one.kind == "recompile"}
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
     if len(kept) < len(found):
         return _listed(kept, most)
-    chosen = min(most, _CHOSEN)
-    return _ordered(merged[:chosen]) + _ordered(merged[chosen:])
+    chosen = _taken_one_by_one(merged, {}, _rank, most)
+    places = {id(one.cause) for one in chosen}
+    taken: Dict[str, float] = {}
+    first = _taken_one_by_one(chosen, taken, _by_saving)
+    others = [one for one in merged if id(one.cause) not in places]
+    return first + _taken_one_by_one(others, taken, _by_saving)
+
+
+def _taken_one_by_one(
+    changes: List[Change],
+    taken: Dict[str, float],
+    rank: Callable[[Change], Tuple[Any, ...]],
+    most: Optional[int] = None,
+) -> List[Change]:
+    """The changes in the order in which each is the first of those left, with the `seconds` that
+    are left of it after those before it; of those that are alike, the first given.
+
+    Args:
+        taken: what those above save, by the keys of compiles, to which theirs is added.
+        rank: by which the least is the first.
+        most: how many are wanted.
+    """
+    waiting = [(rank(one), at) for at, one in enumerate(_left(one, taken) for one in changes)]
+    heapq.heapify(waiting)
+    found: List[Change] = []
+    while waiting and (most is None or len(found) < most):
+        at = heapq.heappop(waiting)[1]
+        one = _left(changes[at], taken)
+        if waiting and (rank(one), at) > waiting[0]:  # less is left of it than before
+            heapq.heappush(waiting, (rank(one), at))
+            continue
+        found.append(one)
+        if not one.unsure:
+            taken.update((key, max(value, taken.get(key, 0.0))) for key, value in one.each.items())
+    return found
+
+
+def _left(change: Change, taken: Dict[str, float]) -> Change:
+    """A change with the seconds that it saves beyond those that are taken."""
+    left = [max(0.0, value - taken.get(key, 0.0)) for key, value in change.each.items()]
+    return change._replace(seconds=sum(left), alone=sum(change.each.values()))
 
 
 #: a setting in an advice or a patch
@@ -141,6 +218,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
     found = []
     reasons = []  # of the recompiles among them
     gave_up = {node.frame for node in nodes if node.is_limit}
+    known = _Known(_program_of(document, nodes), nodes)
     for cause in causes:
         said = cause.get("reason") or cause.get("break") or cause["failure"]
         within = _breaks_causing(cause, causes)
@@ -159,7 +237,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         advice, patch = "", ""
         if said["help"]:
             of_compile = _outermost(node)[1] if cause["kind"] == "recompile" else ("", 0)
-            advice, patch = _first_patch(said, file, line, document, caller, of_compile)
+            advice, patch = _first_patch(said, file, line, known, caller, of_compile)
         each = cause["each"]
         again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
@@ -183,10 +261,21 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more["unsure"] = _next_breaks(cause, advice)
         more["outermost"] = frozenset(map(_outermost, cause["nodes"]))
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
-        found.append(Change(*told, also=(), gone=(), **more))
+        found.append(Change(*told, also=(), gone=(), alone=0.0, **more))
         reasons.append(cause.get("reason") or {})
-    one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, document))
+    one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, known))
     return sorted(one_for_each, key=_rank)
+
+
+def _program_of(document: Document, nodes: List[Any]) -> str:
+    """The file that a run began with, "" where it is not known: a path that is relative is so to
+    where the program ran, which the files of its functions tell.
+    """
+    named = str(document.get("program") or "")
+    if named and not os.path.isabs(named):
+        end = os.sep + os.path.normpath(named)
+        return next((file for file, _ in (one.place for one in nodes) if file.endswith(end)), named)
+    return named
 
 
 def _with_one_advice_for_a_line(found: List[Change]) -> List[Change]:
@@ -220,7 +309,7 @@ def _shown_at(change: Change) -> Tuple[str, int]:
 
 
 def _merged_by_value(
-    found: List[Change], reasons: List[Dict[str, Any]], document: Document
+    found: List[Change], reasons: List[Dict[str, Any]], known: "_Known"
 ) -> List[Change]:
     """The changes with one for each value: a recompile for which another value, too, was a constant
     is joined to the change of that value, with what helps besides.
@@ -240,7 +329,7 @@ def _merged_by_value(
             patch = change.patch
             set_there = re.findall(r"(?m)^\+(torch\.\S+ = \S+)$", patch)
             if len(set_there) == 1 and "torch.compile(..., dynamic=True)" in own:
-                where = change.file, change.line, document, change.caller[:2]
+                where = change.file, change.line, known, change.caller[:2]
                 patch = _patch(set_there[0], *where, dynamic=True) or patch
             kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
     return [one for one in kept if one is not None]
@@ -448,19 +537,18 @@ def _weight(one: Change) -> float:
 
 
 def _rank(one: Change) -> Tuple[bool, bool, float]:
-    """What runs uncompiled first, then what costs most: which changes are listed."""
-    runs_uncompiled = any(
-        _fails(each) or each.gave_up > 0 or each.row == "limit" for each in (one,) + one.gone
-    )
-    return not runs_uncompiled, bool(one.unsure), -_weight(one)
+    """What runs uncompiled and would not after the change first, then what costs most: which
+    changes are listed.
+    """
+    every = (one,) + one.gone
+    spared = any(each.gave_up > 0 or each.row == "limit" for each in every)
+    spared = spared or any(_fails(each) and not _line_left(one, each) for each in every)
+    return not spared, bool(one.unsure), -_weight(one)
 
 
-def _ordered(listed: List[Change]) -> List[Change]:
-    """The changes that are listed, by what each saves; those that save alike by their rank."""
-    return sorted(
-        sorted(listed, key=_rank),
-        key=lambda one: (bool(one.unsure), -round(one.seconds, 2)),
-    )
+def _by_saving(one: Change) -> Tuple[bool, float]:
+    """What saves most first."""
+    return bool(one.unsure), -round(one.seconds, 2)
 
 
 def _fails(one: Change) -> bool:
@@ -526,14 +614,20 @@ def _one_for_each_advice(merged: List[Change]) -> List[Change]:
     return sorted(kept, key=_rank)
 
 
-def text(document: Document, links: bool = False, most: int = 3) -> str:
-    """The changes as text for a terminal."""
+def text(
+    document: Document, links: bool = False, most: int = 3, advice: Optional[Advice] = None
+) -> str:
+    """The changes as text for a terminal.
+
+    Args:
+        advice: the changes of the document, where they are known.
+    """
     from depyf.report import overview
 
     rows = []
-    nodes, causes = _seen(document)
-    found = _found(document, nodes, causes)
-    listed = _listed(found, most)
+    advice = Advice(document) if advice is None else advice
+    nodes, causes, found = advice.nodes, advice.causes, advice.found
+    listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
     for number, one in enumerate(top, 1):
@@ -544,7 +638,8 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
         told += [
             _FIRST % place(*_shown_at(each), links) for each in _float_first(one, top + others)
         ]
-        told += ["change: " + _plain(one.advice)] + _longer(one, links)
+        told += ["change: " + _plain(one.advice)] + _not_patched(one, nodes, links)
+        told += _longer(one, links)
         told += _gone(one, number, given_up, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
@@ -585,30 +680,16 @@ def text(document: Document, links: bool = False, most: int = 3) -> str:
     return "\n".join(rows)
 
 
-def brief(document: Document, nodes: List[Any]) -> List[str]:
-    """The changes that are worth most as the lines of a list in Markdown, without patches.
-
-    Args:
-        nodes: those of the document, as `overview.nodes_of` gives them.
-    """
-    from depyf.report import overview
-
-    found = _found(document, nodes, overview.causes(nodes))
-    rows = []
-    for number, one in enumerate(_listed(found, _CHOSEN)[:_CHOSEN], 1):
-        file, line = _shown_at(one)
-        words = " ".join(one.words.split()) + _gave_up(one, number, {}) + _left_out(one)
-        words += "" if words.endswith(".") else "."
-        head = "%d. %s, %s: %s" % (number, _saved(one), place(file, line, False), words)
-        rows.append(shown("%s Change: %s" % (head, " ".join(one.advice.split()))))
-    return rows
-
-
 def _saved(change: Change) -> str:
     """What a change saves, in words."""
     if change.unsure:
         return "may save or cost compile time"
-    return "up to %.2f s" % change.seconds if change.seconds >= 0.005 else "no compile time"
+    more = " more" if change.alone - change.seconds >= 0.005 else ""
+    return (
+        "up to %.2f s%s" % (change.seconds, more)
+        if change.seconds >= 0.005
+        else ("no%s compile time" % more)
+    )
 
 
 def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
@@ -741,6 +822,23 @@ def _longer(change: Change, links: bool) -> List[str]:
     return [form % place(file, line, links)]
 
 
+def _not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
+    """The functions whose torch.compile is to be given dynamic=True, and is not in the patch."""
+    if not re.search(r"(?m)^\+.*\bdynamic=True", change.patch):
+        return []
+    every = (change,) + change.also
+    covered = {_outermost(one.cause["nodes"][0]) for one in every if one.patch}
+    asked = [frame for one in every if "dynamic=True" in one.advice for frame in one.outermost]
+    first = {tuple(node.frame): node for node in reversed(nodes)}
+    left = [first[one] for one in dict.fromkeys(asked) if one not in covered and one in first]
+    rows = [
+        "not in the patch: give the torch.compile of %s dynamic=True, too: %s"
+        % (shown(node.title), place(node.place[0] or "?", node.place[1], links))
+        for node in sorted(left, key=lambda node: node.place)
+    ]
+    return _first_of(rows, "not in the patch: %d more")
+
+
 def _called_from(change: Change, links: bool) -> List[str]:
     """The reader's own line behind a place in a library."""
     file, line, code = change.caller
@@ -805,8 +903,10 @@ def _met_at(failing: Change) -> Tuple[str, int]:
     return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
 
 
-def _kept_so(change: Change, failing: Change) -> str:
-    """The line that may keep a function uncompiled after a change, as torch has not met it yet."""
+def _line_left(change: Change, failing: Change) -> int:
+    """The line that may keep a function uncompiled after a change, as torch has not met it yet; 0
+    for none.
+    """
     file, begin = failing.cause["nodes"][0].place
     at_once = {(one.file, one.line) for one in (change,) + change.also + change.gone}
     at_once.add(_met_at(failing))
@@ -816,27 +916,23 @@ def _kept_so(change: Change, failing: Change) -> str:
         for line in uses.values_needed_in(file, begin, of_numbers)
         if (file, line) not in at_once
     ]
-    if not left:
-        return ""
     behind = [line for line in left if line > _met_at(failing)[1]]
+    return (behind or left or [0])[0]
+
+
+def _kept_so(change: Change, failing: Change) -> str:
+    line = _line_left(change, failing)
     form = " %s may keep it so: that line needs a tensor's values, too."
-    return form % place(file, (behind or left)[0], False)
+    return form % place(failing.cause["nodes"][0].place[0], line, False) if line else ""
 
 
 def _together(top: List[Change], nodes: List[Any]) -> List[str]:
     """A line about what several changes save together, where a compile counts at more than one."""
-    from depyf.report import overview
-
     top = [one for one in top if not one.unsure]
-    if not top:
+    if all(one.alone - one.seconds < 0.005 for one in top):
         return []
-    each = functools.reduce(overview.joined, [one.each for one in top])
-    saved = sum(each.values())
-    if sum(one.seconds for one in top) - saved < 0.005:
-        return []
-    total = sum(node.seconds for node in nodes)
-    form = "together up to %.2f of the %.2f s of compiling: some of it counts at several of these"
-    return [form % (saved, total)]
+    form = "together up to %.2f of the %.2f s of compiling: each counts what those above it leave"
+    return [form % (sum(one.seconds for one in top), sum(node.seconds for node in nodes))]
 
 
 def _gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
@@ -879,7 +975,7 @@ def _first_patch(
     said: Dict[str, Any],
     file: str,
     line: int,
-    document: Document,
+    known: "_Known",
     caller: Tuple[str, int, str] = ("", 0, ""),
     of_compile: Tuple[str, int] = ("", 0),
 ) -> Tuple[str, str]:
@@ -914,7 +1010,7 @@ def _first_patch(
         return breaks.LEAVES.help[0].text, ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
         return said["help"][0], ""
-    if said["row"] in _PUT_OFF and _passes_changing_number(said, file, line, document):
+    if said["row"] in _PUT_OFF and _passes_changing_number(said, file, line, known):
         return said["help"][0], ""  # torch cannot put it off
     if said["row"] == "dynamic shape" and uses.calls(file, "tolist"):
         return said["help"][0], ""  # with the setting, torch may end in an error there
@@ -923,9 +1019,9 @@ def _first_patch(
     for advice, wanted in zip(said["help"], said["patches"]):
         patch = ""
         if wanted.startswith("torch.compile") and of_compile != (file, line):
-            patch = _patch(wanted, *of_compile, document) if of_compile[1] else ""
+            patch = _patch(wanted, *of_compile, known) if of_compile[1] else ""
         if wanted and not patch:
-            patch = _patch(wanted, file, line, document, caller[:2])
+            patch = _patch(wanted, file, line, known, caller[:2])
         if patch:
             return advice, patch
     return said["help"][0], ""
@@ -941,16 +1037,16 @@ def _of_loop(said: Dict[str, Any]) -> str:
 _PUT_OFF = ("print", "warning", "log function")
 
 
-def _passes_changing_number(said: Dict[str, Any], file: str, line: int, document: Document) -> bool:
+def _passes_changing_number(said: Dict[str, Any], file: str, line: int, known: "_Known") -> bool:
     """Whether a line gives a number to a call because of which torch compiled again."""
-    from depyf.report import overview, words
+    from depyf.report import words
 
     if words.in_library(file) and said["caller"][1]:
         file, line = said["caller"][:2]
     given = uses.given_names(file, line)
     return any(
         reason["name"] in given and words.is_number(reason["before"])
-        for node in (overview.nodes_of([document]) if given else ())
+        for node in (known.nodes if given else ())
         for reason in node.reasons
     )
 
@@ -992,15 +1088,14 @@ def _chooses_a_value(file: str, line: int) -> bool:
     return any(isinstance(one, ast.IfExp) for one in nodes)
 
 
+#: functions whose results are sizes where a side of a branch chooses one
+_SIZES = ("dim", "int")
+
+
 def _is_size(node: ast.expr) -> bool:
     """Whether an expression is plainly a size: what takes one takes no tensor in its place."""
-    if isinstance(node, ast.Subscript):
-        node = node.value
-        return isinstance(node, ast.Attribute) and node.attr == "shape"
-    if not isinstance(node, ast.Call):
-        return False
-    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    return name in ("size", "numel", "dim", "len", "int")
+    called = getattr(node, "func", None)
+    return uses.is_size(node) or getattr(called, "attr", getattr(called, "id", "")) in _SIZES
 
 
 def _makes_list(file: str, line: int) -> bool:
@@ -1049,7 +1144,7 @@ def _patch(
     wanted: str,
     file: str,
     line: int,
-    document: Document,
+    known: "_Known",
     caller: Tuple[str, int] = ("", 0),
     dynamic: bool = False,
 ) -> str:
@@ -1066,7 +1161,7 @@ def _patch(
     if wanted.startswith(of_program) or compiled_elsewhere:
         # a setting is the program's, wherever the line is that asks for it, and so is what a
         # library's class is made with
-        file = document.get("program") or file
+        file = known.program or file
         line = 0 if compiled_elsewhere else line
     called_at = caller[1] if compiled_elsewhere and _same(caller[0], file) else 0
     if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
@@ -1077,7 +1172,7 @@ def _patch(
         return ""
     source, tree = parsed
     if wanted.startswith("torch.where"):
-        changed = _with_where(source, tree, line, _is_float(document, file))
+        changed = _with_where(source, tree, line, _is_float(known, file))
     elif wanted == "torch.compile(..., dynamic=True)":
         changed = _with_dynamic(source, tree, line, called_at)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
@@ -1123,12 +1218,11 @@ def _segment(source: str, node: ast.AST) -> Optional[str]:
 _FLOATS = frozenset("torch.%s" % one for one in ("float32", "float64", "float16", "bfloat16"))
 
 
-def _is_float(document: Document, file: str) -> bool:
+def _is_float(known: "_Known", file: str) -> bool:
     """Whether all tensors that the guards of a file's functions name have one dtype, of floats."""
-    from depyf.report import overview
 
     found = set()
-    for node in overview.nodes_of([document]):
+    for node in known.nodes:
         if node.place[0] == file:
             for guard in node.entry.get("guards") or ():
                 if str(guard.get("text") or "").startswith("check_tensor("):

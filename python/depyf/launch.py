@@ -423,6 +423,7 @@ class _Recording:
     def _open(self) -> None:
         run = self.progress.run = self.opened.enter_context(self._block)
         run.program = self._program
+        run._advice = []
         if self._finder is not None:
             self.opened.enter_context(self._finder)
         if self._options.profile:
@@ -615,6 +616,7 @@ def _finish(
     from depyf.report.base import PAGE
 
     links = hyperlinks(stream)
+    advice = (found._advice or [None])[0] if not workers else None
     document = merged(dict(found.to_json(), folder=found.folder), workers)
     lacks = summary.unwritten(found._unwritten)
     if lacks:
@@ -639,7 +641,7 @@ def _finish(
         if options.advise:
             from depyf import advise
 
-            stream.write(advise.text(document, links) + "\n")
+            stream.write(advise.text(document, links, advice=advice) + "\n")
         # one that could not be written may lie there from an earlier run
         page = None if PAGE in found._unwritten else page_of(found.folder)
         if options.breaks or options.recompiles or options.guards is not None or options.advise:
@@ -657,7 +659,7 @@ def _finish(
             if any(name in text.partition(",")[0] and ":\n" in text for text in exceeded)
         ]
         whole = None if lacks else page or found.folder
-        stream.write(summary.summary(document, whole, links, told) + "\n" + lacks)
+        stream.write(summary.summary(document, whole, links, told, advice) + "\n" + lacks)
         if options.open and (page or not lacks):
             open_page(page, found.folder, stream)
     except Exception as error:

@@ -625,6 +625,8 @@ class Run:
     cudagraph_skips: List[str] = field(default_factory=list)  # torch's words, once each
     #: file of the dump that is not there -> why it could not be written
     _unwritten: Dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    #: a list for `depyf.advise.Advice` of the dump, of who tells of the run after its end
+    _advice: Optional[List[Any]] = field(default=None, repr=False, compare=False)
 
     def entries(self) -> Iterator[Entry]:
         """Every entry of every function, in order of compilation within each function."""

@@ -269,15 +269,17 @@ def summary(
     report: Optional[str] = None,
     links: bool = False,
     told: Sequence[str] = (),
+    advice: Any = None,
 ) -> str:
-    """The run in ten lines or less: what was compiled, what it cost, the three most expensive
-    causes, where the report is.
+    """The run in ten lines or less: what was compiled, what it cost, the three changes that are
+    worth most, where the report is.
 
     Args:
         document: see `load`.
         report: path of the page, or of the folder, that the last line names.
         links: write places as hyperlinks.
         told: kinds of causes ("break", "recompile") that the reader is told of elsewhere.
+        advice: the changes of the document, a `depyf.advise.Advice`, where they are known.
     """
     number = counts(document)
     if not number["compiles"]:
@@ -312,26 +314,16 @@ def summary(
                 ", %d of another block of the program" % number["inner"] if number["inner"] else "",
             )
         )
-    from depyf.report import overview
+    from depyf import advise
 
-    nodes = overview.nodes_of([document])
-    lines[1:1] = _uncompiled(nodes, links)
-    most = [cause for cause in overview.causes(nodes) if cause["kind"] not in told]
-    # what cost nothing follows what did, and takes no place of it; but what is never compiled would
-    # have cost
-    most.sort(
-        key=lambda cause: (
-            cause["kind"] != "failure" or cause["failure"]["row"] != "nothing to compile on a side",
-            overview.is_normal(cause),
-            cause["cost"] < 0.005
-            and (cause["kind"] != "failure" or cause["failure"]["row"] == "nothing to compile"),
-        )
-    )
-    for cause in sorted(most[:3], key=lambda cause: (overview.is_normal(cause), -cause["cost"])):
-        line, advice = _cause(cause, links)
+    advice = advise.Advice(document) if advice is None else advice
+    lines[1:1] = _uncompiled(advice.nodes, links)
+    most = [row for row in _first_of(advice) if row[0]["kind"] not in told]
+    for cause, saved, helps in most[:3]:
+        line, help_text = _cause(cause, links, saved, helps)
         lines.append("  " + line)
-        if advice and len(lines) < 9 and "            " + advice not in lines:  # it is told once
-            lines.append("            " + advice)
+        if help_text and len(lines) < 9 and "            " + help_text not in lines:
+            lines.append("            " + help_text)  # it is told once
     if len(most) > 3 and len(lines) < 9:
         lines.append("            and %d more" % (len(most) - 3))
     rank = rank_of(document.get("folder"))
@@ -438,8 +430,33 @@ def _plain(text: str) -> str:
     return shown(" ".join(text.replace("`", "").split()))
 
 
-def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
-    """One line for one of what `overview.causes` gives, and what helps against it."""
+def _first_of(advice: Any) -> List[Tuple[Dict[str, Any], str, str]]:
+    """(cause, what its change saves, advice) of each change, in their order; then of the causes for
+    which there is no change, with "" for both: what is never compiled, what cost time, the rest.
+    """
+    from depyf.report import overview
+
+    known = advice.ranked()
+    left = [cause for cause in advice.causes if id(cause) not in known]
+    left.sort(
+        key=lambda cause: (
+            cause["kind"] != "failure" or cause["failure"]["row"] != "nothing to compile on a side",
+            overview.is_normal(cause),
+            cause["cost"] < 0.005
+            and (cause["kind"] != "failure" or cause["failure"]["row"] == "nothing to compile"),
+            -cause["cost"],
+        )
+    )
+    return list(advice.heads()) + [(cause, "", "") for cause in left]
+
+
+def _cause(cause: Dict[str, Any], links: bool, saved: str, helps: str) -> Tuple[str, str]:
+    """One line for one of what `overview.causes` gives, and what helps against it.
+
+    Args:
+        saved: what its change saves, "" where there is none.
+        helps: what to change.
+    """
     from depyf.report.words import outcome
 
     found = cause.get("reason") or cause.get("break") or cause["failure"]
@@ -461,15 +478,16 @@ def _cause(cause: Dict[str, Any], links: bool) -> Tuple[str, str]:
     if caller[1]:
         words = "(from %s) %s" % (place(caller[0], caller[1]), words)
     more = ", and %d more like it" % (cause["count"] - 1) if cause["count"] > 1 else ""
-    line = "%6.2f s  %s  %s%s%s" % (
-        cause["cost"],
+    line = "%s  %s  %s%s%s" % (
+        saved or "%6.2f s" % cause["cost"],
         kind,
         place(where[0], where[1], links) + " " if where[0] else "",
         textwrap.shorten(_plain(words), 300, placeholder=_CUT).rstrip("." if more else ""),
         more,
     )
-    if found["help"]:
-        return line, _plain("help: " + found["help"][0])
+    helps = helps or (found["help"] or [""])[0]
+    if helps:
+        return line, _plain("help: " + helps)
     hints = [_plain("torch's hint: " + text) for text in found.get("hints") or ()]
     return line, textwrap.shorten(hints[0], 300, placeholder=_CUT) if hints else ""
 

@@ -8,7 +8,7 @@ import pytest
 from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
 from depyf.model import Entry, Function, Run
-from depyf.report import overview, words
+from depyf.report import overview, page, words
 
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
@@ -922,7 +922,9 @@ def test_a_text_that_picks_one_of_several_modules_takes_no_place(tmp_path):
 
 def test_a_branch_on_a_number_that_asks_for_none_alone_is_advised_to_be_removed(tmp_path):
     program = tmp_path / "program.py"
-    program.write_text("def f(x):\n    if x > 0.1:\n        x = 2\n    if x == 0:\n        x = 1\n")
+    program.write_text(
+        "def f(x):\n    if x > 0.1:\n        x = 2\n    if x == 0:\n        return\n"
+    )
     first = [
         words.of_break(
             {
@@ -1017,23 +1019,45 @@ def test_each_second_of_a_change_counts_once_and_no_change_saves_more_than_all()
     assert "together" not in advise.text(run)  # one change alone
 
 
-def test_changes_that_save_the_same_compile_say_what_they_save_together():
+def test_what_changes_save_is_no_more_together_than_without_all_of_them():
     run = broken_function(3, 5, seconds=4.0, restarted=3.0)
     first = run["functions"][0]["entries"][0]
     second = dict(first, compile_id="0/1", reasons=["0/0: " + REASONS[2]])
     run["functions"][0]["entries"].append(second)
-    text = advise.text(run)
-    saved = sum(one.seconds for one in advise.changes(run))
-    assert saved == 4.0 + (3.0 + 3.0 + 3.0)
-    told = "together up to 10.00 of the 12.00 s of compiling: some of it counts at several of these"
-    assert told in text.splitlines()
+    lines = advise.text(run).splitlines()
+    # 3 of the 4 s of the recompile are the analysis that began again at the break
+    assert [one.seconds for one in advise.changes(run)] == [9.0, 1.0]
+    assert [one.alone for one in advise.changes(run)] == [9.0, 4.0]
+    assert "2. up to 1.00 s more" in [one.partition("  ")[0] for one in lines]
+    told = "together up to 10.00 of the 12.00 s of compiling: each counts what those above it leave"
+    assert told in lines
     # the rows below the changes overlap, too: 0/1 is a recompile that began again
     assert (
         "compile time that could be saved, at most 10.00 s in all, as a compile can count in "
-        "several rows:" in text
+        "several rows:" in lines
     )
     apart = run_of([again("/a/b.py", 1, 2.0, "x == 2"), again("/a/c.py", 2, 1.0, REASONS[2])])
     assert "together" not in advise.text(apart) and "in all" not in advise.text(apart)
+    assert " more" not in advise.text(apart)
+
+
+def test_a_change_of_which_others_leave_nothing_takes_no_place_of_the_first():
+    # each compile of the one function has two reasons; without either none is made
+    def made(at, seconds):
+        return {"%d/1" % at: seconds}
+
+    given = {name: None for name in advise.Change._fields}
+    given.update(kind="recompile", row="", also=(), gone=(), unsure=(), gave_up=0, alone=0.0)
+    every = [
+        advise.Change(**dict(given, line=1, each=dict(made(1, 4.0), **made(2, 4.0)), cause={})),
+        advise.Change(**dict(given, line=2, each=made(1, 4.0), cause={})),
+        advise.Change(**dict(given, line=3, each=made(2, 3.5), cause={})),
+        advise.Change(**dict(given, line=4, each=made(3, 1.0), cause={})),
+        advise.Change(**dict(given, line=5, each=made(4, 0.5), cause={})),
+    ]
+    every = [one._replace(seconds=sum(one.each.values())) for one in every]
+    found = advise._taken_one_by_one(every, {}, advise._rank, 3)
+    assert [(one.line, one.seconds) for one in found] == [(1, 8.0), (4, 1.0), (5, 0.5)]
 
 
 def test_the_advice_of_recompiles_is_pointed_to_only_where_there_is_some():
@@ -1125,6 +1149,11 @@ def test_one_advice_takes_one_place_also_where_only_one_of_its_patches_can_be_wr
     entries = [again(program, line, 1.0, SIZE) for line in (4, 9)]
     (change,) = advise.changes(run_of(entries, program=str(program)))
     assert change.patch and change.seconds == 2.0 and [one.line for one in change.also] == [9]
+    told = [one.strip() for one in advise.text(run_of(entries, program=str(program))).splitlines()]
+    assert "not in the patch: give the torch.compile of f dynamic=True, too: net.py:9" in told
+    # a setting is for the whole program
+    both = advise.text(run_of([again(program, line, 1.0, "self.n == 2") for line in (4, 9)]))
+    assert "not in the patch" not in both
 
 
 @pytest.mark.parametrize("packs", [True, False])
@@ -1359,3 +1388,77 @@ def test_a_size_of_what_the_caller_gives_a_loop_is_no_reason_of_the_loop(tmp_pat
     program.write_text(text)
     found = given.made_inside((str(program), 6), (str(program), 1), "x")
     assert found is inside
+
+
+CONDITION = (
+    "3*x.size()[2]*x.size()[3] <= 20480  # return F.conv2d(  # "
+    "lib/python3/site-packages/torch/nn/modules/conv.py:560 in _conv_forward"
+)
+
+
+def test_what_a_library_decides_on_takes_no_place_of_what_the_program_can_change():
+    other = again("/a/b.py", 2, 1.0, REASONS[2])
+    run = run_of([again("/a/b.py", 1, 9.0, CONDITION), other])
+    assert [one.line for one in advise.changes(run)] == [2]
+    told = advise.text(run).partition("what needs no action:")[2]
+    assert "     9.00 s  /a/b.py:1  " in told and "A library decides on this size" in told
+    # what the program's own line decides, it can change
+    path = "lib/python3/site-packages/torch/nn/modules/conv.py:560"
+    own = again("/a/b.py", 1, 9.0, CONDITION.replace(path, "b.py:4"))
+    assert [one.line for one in advise.changes(run_of([own, other]))] == [1, 2]
+
+
+@pytest.mark.parametrize("rest, first", [("return x + 1", 2), ("return x[x > 0]", 4)])
+def test_what_runs_uncompiled_for_another_line_too_is_not_first_for_the_one(tmp_path, rest, first):
+    program = tmp_path / "kept.py"
+    program.write_text("def f(x):\n    y = x.item()\n    x = x * y\n    %s\n" % rest)
+    failed = compiled(program, 1, 0.02, failure="Unsupported: Tensor.item")
+    failed["breaks"] = [dict(ITEM, location="%s:2" % program, text=failed["failure"])]
+    entries = [again("/a/b.py", 4 + n, 9.0 - n, one) for n, one in enumerate(REASONS)]
+    changes = advise.changes(run_of([failed] + entries), most=1)
+    assert changes[0].line == first
+
+
+def test_a_patch_of_a_setting_is_for_the_program_wherever_its_dump_is_read(tmp_path, monkeypatch):
+    program = tmp_path / "made" / "numbers.py"
+    program.parent.mkdir()
+    program.write_text("import torch\n\ndef f(x):\n    return x.item() + 1\n")
+    cut = dict(ITEM, location="%s:4" % program)
+    run = run_of([compiled(program, 3, 1.0, breaks=[cut])], program="numbers.py")
+    (change,) = advise.changes(run)
+    assert "+torch._dynamo.config.capture_scalar_outputs = True" in change.patch
+
+
+def test_the_summary_the_advice_the_readme_and_the_page_have_one_order_and_one_figure(tmp_path):
+    entries = [
+        again("/a/b.py", 1, 9.0, "tensor 'x' size mismatch at index 0. expected 4, actual 5")
+    ]
+    entries += [again("/a/b.py", 2, 3.0, CONDITION), again("/a/b.py", 3, 2.0, REASONS[2])]
+    entries += [compiled("/a/b.py", 4, 0.5, failure="Unsupported: RNN, GRU, or LSTM")]
+    run = run_of(entries, program="/a/b.py")
+    listed = advise.Advice(run)
+    order = [(9.0, 1), (2.0, 3)]
+    assert [(one.seconds, one.line) for one in listed.listed()][:2] == order
+    figures = ["up to 9.00 s", "up to 2.00 s"]
+    told = summary.summary(run)
+    assert [one.strip()[:12] for one in told.splitlines() if "recompile  " in one] == figures
+    assert re.findall(r"(?m)^\d\. (up to \S+ s)", advise.text(run))[:2] == figures
+    assert [one.split(", ")[0][3:] for one in listed.brief()][:2] == figures
+    rows = page._causes(listed)
+    assert [one["saved"] for one in rows[:2]] == figures
+    # each help that the summary gives is that of the change
+    assert "help: " + listed.listed()[0].advice.replace("`", "") in told
+
+
+def test_the_changes_of_a_run_are_found_once_for_its_files(tmp_path, monkeypatch):
+    found = []
+    real = advise._found
+    monkeypatch.setattr(advise, "_found", lambda *given: found.append(1) or real(*given))
+    run = run_of([again("/a/b.py", 1, 9.0, "x == 2")])
+    listed = advise.Advice(run)
+    for tell in (listed.brief, listed.ranked, listed.heads):
+        tell()
+    advise.text(run, advice=listed)
+    summary.summary(run, advice=listed)
+    page._causes(listed)
+    assert len(found) == 1

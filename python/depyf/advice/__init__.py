@@ -64,6 +64,7 @@ NO_ACTION = (
     "size 0 or 1",
     "size from 2",
     "number 0 or 1",
+    "condition of a library",
     "cache state",
     "text that chooses",
     "class of a module",

@@ -1,5 +1,7 @@
 """Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs."""
 
+from typing import List
+
 from depyf.advice import NORMAL, OF_LIST, OUTSIDE, Help, helps, row
 
 _BRANCH = """
@@ -615,6 +617,77 @@ def f(x):
 
 result = [f(torch.arange(6.0) - count) for count in range(6)]
 """
+_SKIPPED = """
+@torch.compile(backend="eager")
+def f(x):
+    mask = x > 2
+    if not mask.any():
+        return x
+    y = x.clone()
+    y[mask] = 1.0
+    return y
+
+result = [f(torch.arange(3.0)), f(torch.arange(3.0) + 1)]
+"""
+_REPLACED = """
+@torch.compile(backend="eager")
+def f(x):
+    rows = x[x > 0]
+    if rows.numel() == 0:
+        rows = torch.full((1,), 0.5)
+    return (rows * 2).sum()
+
+result = [f(torch.ones(3)), f(-torch.ones(3))]
+"""
+_REPLACED_CAPTURED = "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n" + _REPLACED
+_REPLACED_PARTS = """
+@torch.compile(backend="eager", dynamic=True)
+def part(rows):
+    return (rows * 2).sum()
+
+def f(x):
+    rows = x[x > 0]
+    if rows.numel() == 0:
+        rows = torch.full((1,), 0.5)
+    return part(rows)
+
+result = [f(torch.ones(3)), f(-torch.ones(3))]
+"""
+_REPLACED_MASK = """
+@torch.compile(backend="eager")
+def f(x):
+    mask = x > 0
+    return torch.where(mask.any(), (torch.where(mask, x, 0.0) * 2).sum(), 1.0)
+
+result = [f(torch.ones(3)), f(-torch.ones(3))]
+"""
+
+
+def _replaced(at: bool) -> List[Help]:
+    """What helps where an empty selection has something else in its place.
+
+    Args:
+        at: whether the line that decides is another one, which has a name.
+    """
+    before = _REPLACED if at else _REPLACED_CAPTURED
+    return [
+        helps(
+            "Do not remove the decision%s: for an empty selection it does more than skip. Leave "
+            "the code that selects elements uncompiled, with the decision, and compile the "
+            "functions that compute with the selected elements, with dynamic=True."
+            % (" at {at}" if at else ""),
+            before,
+            _REPLACED_PARTS,
+        ),
+        helps(
+            "Or keep the shape fixed: compute with a mask in place of the selected elements, and "
+            "take torch.where(mask.any(), a, b), where b is the result for an empty selection.",
+            before,
+            _REPLACED_MASK,
+        ),
+    ]
+
+
 _OF_PARTS = (
     "Leave the code that selects elements uncompiled, and compile the functions that compute "
     "with the selected elements, with dynamic=True. Do not remove the branch: for an empty "
@@ -875,6 +948,49 @@ ROWS = (
         ids=("GB0007", "GB0014", "GB0148"),
         reason=r"RNN, GRU, (or|and) LSTM|marked as skipped",
         where=r"\n\? packs sequences",
+    ),
+    row(
+        "branch that replaces",
+        "The branch depends on a number that a tensor's values determine, such as the number of "
+        "elements that a mask keeps.",
+        _replaced(False),
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"(?s)\n\? decided by a number.*\n\? does more than skip",
+    ),
+    row(
+        "branch that skips",
+        "The branch depends on a tensor's value, which is known only after the graph has run.",
+        [
+            helps(
+                "Remove the branch if what it leaves out changes nothing where the mask keeps no "
+                "element, as for `x[mask] = value`, torch.where(mask, a, b), and a sum over the "
+                "mask. Otherwise, as for a mean, which is NaN for no element: "
+                "torch.where(mask.any(), a, b).",
+                _SKIPPED,
+                _SKIPPED.replace("    if not mask.any():\n        return x\n", ""),
+            ),
+            helps(
+                "torch.cond(condition, a_function, another, operands) if a side is expensive: it "
+                "computes only one side.",
+                _SKIPPED,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    mask = x > 2
+
+    def set_to_one(x):
+        return torch.where(mask, 1.0, x)
+
+    return torch.cond(mask.any(), set_to_one, lambda x: x.clone(), (x,))
+
+result = [f(torch.arange(3.0)), f(torch.arange(3.0) + 1)]
+""",
+            ),
+        ],
+        ids=("GB0170",),
+        reason=r"^(generic_jump|Data-dependent branching)",
+        where=r"\n\? skips what a mask keeps",
     ),
     row(
         "branch that leaves out more",
@@ -1528,6 +1644,15 @@ result = [f(x, len(torch.unique(x)) > 2) for x in inputs]
         where=r"aten\._?unique",
     ),
     row(
+        "dynamic shape that is replaced",
+        "The shape of the result depends on a tensor's values, and {at} decides on that shape.",
+        _replaced(True),
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"(?s)\n\? line \d+ asks for its size.*\n\? does more than skip",
+        names=r"\n\? (?P<at>line \d+) asks for its size",
+    ),
+    row(
         "dynamic shape that leaves out more",
         "The shape of the result depends on a tensor's values, and {at} decides on that shape.",
         [helps(_OF_PARTS, _SIZES, _PARTS)],
@@ -1588,7 +1713,7 @@ result = [model(torch.arange(5.0) - count) for count in range(4)]
         [
             helps(
                 "If the decision only skips an empty tensor, remove it: most operations accept a "
-                "tensor without elements (max, min and argmax do not). "
+                "tensor without elements (max, min and argmax do not, and a mean of it is NaN). "
                 "torch._dynamo.config.capture_dynamic_output_shape_ops = True then keeps the "
                 "operation in the graph. " + _ALL_SUCH,
                 _EMPTY_SPLIT,
@@ -2915,6 +3040,8 @@ DECIDE = (
     "branch",
     "branch on a number",
     "branch that leaves out more",
+    "branch that replaces",
+    "branch that skips",
     "any or all",
     "tensors that are compared",
     "member of a tensor",

@@ -175,6 +175,16 @@ def f(x):
 
 result = [f(torch.ones(size)) for size in (3, 7)]
 """
+_LARGE_IMAGE = """
+layer = torch.nn.Conv2d(3, 2, 3, padding="same", bias=False).requires_grad_(False)
+torch.nn.init.ones_(layer.weight)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return layer(x) + 1
+
+result = [f(torch.ones(1, 3, size, size)) for size in (64, 96)]
+"""
 _EQUAL = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x, y):
@@ -706,6 +716,18 @@ def f(x):
 
 result = [f(torch.ones(size, 2)) for size in (3, 4, 5)]
 """
+_COUNTED_SIZES = """
+from collections import defaultdict
+
+sizes = defaultdict(int)
+
+@torch.compile(backend="eager")
+def f(x):
+    sizes[x.shape[0]] += 1
+    return x.sum()
+
+result = [f(torch.ones(size, 2)) for size in (3, 4, 5)]
+"""
 _TIMES = """
 @torch.compile(backend="eager")
 def f(x, count):
@@ -1017,6 +1039,32 @@ def f(x, mask):
     return mask @ x
 
 result = [f(torch.ones(size, 2), mask_of(size)) for size in (3, 4, 5)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "size as a key",
+        "",
+        [
+            helps(
+                "dynamic=True and mark_dynamic do not help alone: {at} sets an element of a dict "
+                "under the size as its key. Python needs the number for that, so torch makes a "
+                "constant of it and compiles for each size. Set the element before or after the "
+                "call, outside of the compiled function, and compile that with dynamic=True.",
+                _COUNTED_SIZES,
+                """
+sizes = {}
+
+def count(x):
+    sizes[x.shape[0]] = sizes.get(x.shape[0], 0) + 1
+    return x
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x.sum()
+
+result = [f(count(torch.ones(size, 2))) for size in (3, 4, 5)]
 """,
             ),
         ],
@@ -1430,6 +1478,23 @@ def f(x, large):
 
 result = [f(torch.ones(size), torch.tensor(size > 5)) for size in (3, 7)]
 """,
+            )
+        ],
+    ),
+    row(
+        "condition of a library",
+        "",
+        [
+            helps(
+                "A library decides on this size, for example for a faster way to compute the same, "
+                "and no line of the program does. One compile for each side is normal and needs "
+                "no action; inputs of one size, for example padded before the call, avoid it.",
+                _LARGE_IMAGE,
+                _LARGE_IMAGE.replace(
+                    "f(torch.ones(1, 3, size, size))",
+                    "f(torch.nn.functional.pad(torch.ones(1, 3, size, size), (0, 96 - size) * 2))"
+                    "[..., :size, :size]",
+                ),
             )
         ],
     ),

@@ -208,6 +208,82 @@ def left_out_at(file: str, line: int) -> List[int]:
     return sorted(found)
 
 
+#: statements of a side that only leaves code out
+_LEAVE = (ast.Return, ast.Continue, ast.Break, ast.Pass)
+
+
+def replaced_at(file: str, line: int) -> bool:
+    """Whether a decision whether there is anything does more, where there is nothing, than to leave
+    code out: it puts something else in its place, tells of it, or raises.
+    """
+    return any(
+        not isinstance(one, _LEAVE)
+        for node in _branches(file, line)
+        for one in (_side_for_none(node) or ())
+    )
+
+
+def skips_at(file: str, line: int) -> bool:
+    """Whether a branch that asks whether a mask keeps anything only returns what has a name where
+    it does not, or only leaves out what computes with that mask.
+    """
+    for node in _branches(file, line):
+        empty = _side_for_none(node)
+        if empty is None or left_out_at(file, line):
+            continue
+        if len(empty) == 1 and isinstance(empty[0], ast.Return):
+            return isinstance(empty[0].value, (ast.Name, type(None)))
+        masks = _names(node.test)
+        if not empty and all(_selects(one, masks) for one in node.body):
+            return True
+    return False
+
+
+def _selects(statement: ast.stmt, masks: Set[str]) -> bool:
+    """Whether an assignment takes, or changes, the elements alone that a mask keeps."""
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return False
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript) and masks & _names(node.slice):
+            return True
+        if isinstance(node, ast.Call) and _method(node) in ("where", "masked_fill"):
+            if any(masks & _names(one) for one in node.args[:1]):
+                return True
+    return False
+
+
+def _branches(file: str, line: int) -> Iterator[ast.If]:
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
+            yield node
+
+
+def _side_for_none(node: ast.If) -> Optional[List[Any]]:
+    """The side of a branch that is taken where there is nothing; None where it asks for anything
+    else than whether there is something.
+    """
+    test: Any = node.test
+    swapped = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    test = test.operand if swapped else test
+    if isinstance(test, ast.Compare):
+        limit: Any = test.comparators[0]
+        met = type(test.ops[0]).__name__, getattr(limit, "value", None)
+        if len(test.ops) > 1 or met not in _NONE + _SOME:
+            return None
+        swapped ^= met in _NONE
+    elif not isinstance(test, ast.Call):
+        return None
+    elif _method(test) != "any" and getattr(test.func, "id", "") != "len":
+        return None
+    return node.body if swapped else node.orelse
+
+
+#: comparisons of a count that hold where there is nothing, and where there is something
+_NONE = (("Eq", 0), ("LtE", 0), ("Lt", 1))
+_SOME = (("NotEq", 0), ("Gt", 0), ("GtE", 1))
+
+
 def _left_out(function: Any, branch: ast.If, below: List[Any]) -> List[Any]:
     """The statements that a branch leaves out on one side or the other.
 
@@ -884,10 +960,59 @@ def key_at(file: str, line: int) -> bool:
             if node.lineno <= line <= last_line(node):
                 return True
         if isinstance(node, ast.Subscript) and node.lineno <= line <= last_line(node):
-            made = _made(tree, node.value)
-            if any(isinstance(one, (ast.Dict, ast.DictComp)) for one in made):
+            if _is_dict(tree, node.value):
                 return True
     return False
+
+
+def sets_key_at(file: str, line: int, of_size: bool = False) -> bool:
+    """Whether a line sets an element of a dict under a key that is no constant.
+
+    Args:
+        of_size: that the key is plainly a size: what `.size(0)`, `.shape[0]`, `len()` or
+            `.numel()` gives, or a name for that.
+    """
+    tree, function = _read_at(file, line)
+    for node in walked(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if node.lineno <= line <= last_line(node) and _is_dict(tree, node.value):
+                key = unwrapped(node.slice)
+                if isinstance(key, ast.Name) and function is not None:
+                    values = [
+                        value
+                        for one in walked(function)
+                        for to, value in stores_of(one)
+                        if getattr(to, "id", "") == key.id
+                    ]
+                else:
+                    values = [key]
+                if not isinstance(key, ast.Constant) and (not of_size or any(map(is_size, values))):
+                    return True
+    return False
+
+
+def is_size(node: Any) -> bool:
+    """Whether an expression is plainly a size of a tensor or a list."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in ("size", "numel", "len")
+
+
+#: what makes a dict, but for a display
+_DICTS = ("dict", "defaultdict", "Counter", "OrderedDict")
+
+
+def _is_dict(tree: Any, node: Any) -> bool:
+    """Whether the file makes a dict of what a name, or an attribute, is."""
+    return any(
+        isinstance(one, (ast.Dict, ast.DictComp))
+        or isinstance(one, ast.Call)
+        and path_of(one.func).rpartition(".")[2] in _DICTS
+        for one in _made(tree, node)
+    )
 
 
 def _is_of_numbers(node: ast.AST) -> bool:
@@ -1349,7 +1474,7 @@ def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
         return
     name = node.id if isinstance(node, ast.Name) else node.attr
     for one in walked(tree):
-        if isinstance(one, ast.Assign):
+        if isinstance(one, (ast.Assign, ast.AnnAssign)):
             for to, value in stores_of(one):
                 if name == getattr(to, "id", getattr(to, "attr", "")):
                     yield value

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from depyf import advise, schema, summary
 from depyf.files import write_atomically
@@ -200,15 +200,17 @@ def _place(pair: Tuple[str, int]) -> str:
     return "%s:%d" % (name, line) if line else name
 
 
-def render(runs: List[Document], folder: str, nodes: Optional[List[Node]] = None) -> str:
+def render(runs: List[Document], folder: str, advice: Optional[advise.Advice] = None) -> str:
     """The page's text.
 
     Args:
         runs: documents of `depyf.report.document`; more than one are ranks.
         folder: where the page will stand, to which links to plain files are relative.
-        nodes: those of the runs, where they are known.
+        advice: the changes of the runs, where they are known.
     """
-    nodes = overview.nodes_of(runs) if nodes is None else nodes
+    if advice is None:
+        advice = advise.Advice(runs[0], overview.nodes_of(runs))
+    nodes = advice.nodes
     profiles = runtime.profiles_of(runs, nodes)
     pool = Pool()
     parents = _parents(runs)
@@ -225,7 +227,7 @@ def render(runs: List[Document], folder: str, nodes: Optional[List[Node]] = None
             ("compile", packed([_data(view["data"]) for view in views])),
         ]
 
-    causes = _causes(runs, nodes)
+    causes = _causes(advice)
     avoidable = overview.avoidable(nodes)
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
@@ -289,18 +291,17 @@ def _when(run: Document) -> str:
         return ""
 
 
-def _causes(runs: Sequence[Document], nodes: Sequence[Node]) -> List[Dict[str, Any]]:
+def _causes(advice: advise.Advice) -> List[Dict[str, Any]]:
     """What to look at first, with figures and in the order of the changes of `depyf.advise`; then
     that for which there is no change.
     """
-    found = overview.causes(nodes)
-    ranks = advise.ranked(runs[0], list(nodes), found)
-    rows = overview.alike(found)
+    ranks = advice.ranked()
+    rows = overview.alike(advice.causes)
     for row in rows:
         known = [ranks[id(one)] for one in row["places"] if id(one) in ranks]
         first = min(known, key=lambda one: one[0]) if known else (0, "", "")
         row["rank"], row["saved"], row["gone"] = first
-    return sorted(rows, key=lambda row: row["rank"] or len(found) + 1)
+    return sorted(rows, key=lambda row: row["rank"] or len(advice.causes) + 1)
 
 
 def _tiles(nodes: List[Node]) -> List[Row]:

@@ -438,14 +438,21 @@ class _Told:
             except Exception:
                 pass_on()  # to build the page fails in the same way, and is told
         self.by_entry = nodes_by_entry(run, self._nodes)
-
-    def advised(self, run: Run) -> List[str]:
-        """The changes that are worth most; [] where the report cannot be made."""
-        nodes = self._nodes or list(self.by_entry.values())
+        self._advice: Optional[advise.Advice] = None
         try:
-            return advise.brief(self.document or run.to_json(), nodes)
+            nodes = self._nodes or list(self.by_entry.values())
+            self._advice = advise.Advice(self.document or run.to_json(), nodes)
         except Exception:
             pass_on()  # the page fails in the same way, and is told
+        if run._advice is not None and self.document is not None and self._advice is not None:
+            run._advice[:] = [self._advice]
+
+    def advised(self) -> List[str]:
+        """The changes that are worth most; [] where the report cannot be made."""
+        try:
+            return self._advice.brief() if self._advice is not None else []
+        except Exception:
+            pass_on()
             return []
 
     def write_page(self, run: Run) -> None:
@@ -455,7 +462,7 @@ class _Told:
             return
         document.catch_up(self.document, run)
         path = os.path.abspath(self.document["place"])
-        page.write(path, page.render([self.document], os.path.dirname(path), self._nodes))
+        page.write(path, page.render([self.document], os.path.dirname(path), self._advice))
 
 
 class EarlierDump(OSError):
@@ -753,7 +760,7 @@ class DumpWriter:
                 more["earlier"] = self._shared.earlier(self._block)
             # what a reader counts on comes last: when it says that the dump is whole, it is
             name = manifest.replace("depyf", self._shared.overview).replace("json", "md")
-            self.write(name, overview(run, told.by_entry, told.advised(run)))
+            self.write(name, overview(run, told.by_entry, told.advised()))
             text = sharing.file_text(dict(run.to_json(), **more))
             if self.write(manifest, text) is not None:
                 self._shared.written[self._block] = manifest
@@ -939,7 +946,7 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
 
     Args:
         nodes: of the entries, by their ids.
-        advised: what to change, as `depyf.advise.brief` gives it.
+        advised: what to change, as `depyf.advise.Advice.brief` gives it.
     """
     names = run.resume_names()
     lines = [

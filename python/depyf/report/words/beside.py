@@ -193,6 +193,8 @@ def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
                 return "size in a function", names
             if uses.loop_at(file, line):
                 return "size of a loop", names
+            if uses.sets_key_at(file, line):
+                return "size as a key", names
             if uses.key_at(file, line):
                 return "size that is looked up", names
     places = _users_places(decided[0])[:1] if len(decided) == 1 else []

@@ -103,6 +103,7 @@ def of_break(found: Document) -> Said:
         used = uses.sized_at(filename, line)
         said += "\n? line %d asks for its size" % used if used else ""
         said += _left_out(filename, used) if used else ""
+        said += "\n? does more than skip" if uses.replaced_at(filename, used) else ""
         counted = uses.counted_at(filename, line) if used else []
         said += "\n? %s counts" % _lines(counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
@@ -111,6 +112,9 @@ def of_break(found: Document) -> Said:
         said += "\n? packs sequences"
     if _OF_NUMBER.search(raw):
         said += "\n? decided by a number" + _left_out(filename, line)
+        said += "\n? does more than skip" if uses.replaced_at(filename, line) else ""
+    elif _BRANCH.search(reason) and uses.skips_at(filename, line):
+        said += "\n? skips what a mask keeps"
     raised = _RAISED.search(raw) if reason == _OBSERVED else None
     if raised and not raised.group("what").startswith("TypeError("):
         said = reason  # what is done at the line failed, and not torch
@@ -166,6 +170,8 @@ def of_break(found: Document) -> Said:
 
 #: a sentence of torch's for those who write torch
 _FOR_DEVELOPERS = re.compile(r"(?:^|(?<=\. ))[^.]*\bVariableTracker\b[^.]*(?:\.|$)")
+#: torch's names for a branch that a tensor decides
+_BRANCH = re.compile(r"^(generic_jump|Data-dependent branching)", re.IGNORECASE)
 #: torch's name for that the program raises an exception
 _OBSERVED = "Observed exception"
 #: how torch up to 2.8 writes a constant of the program

@@ -188,7 +188,10 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
         ]
         if paths:
             found["file"] = str(paths[-1])
-            if found["row"] == "counter":
+            at = found["file"], found["line"]
+            if found["row"] == "counter" and uses.sets_key_at(*at, of_size=True):
+                advise(found, "size as a key", at=short_place(*at))
+            elif found["row"] == "counter":
                 advise(found, "counter")  # what the program does with it can be read now
             elif found["row"] in _LENGTHS:
                 advise(found, _length_row(found))
@@ -197,6 +200,8 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
             if in_library(found["file"]):
                 found["caller"] = users_line(stack)
             break
+    if found["row"] == "shape condition" and in_library(found["file"]):
+        advise(found, "condition of a library")
     describe_rate(found, found["caller"][0])
     if found["row"] == "number condition" and _IS_CONSTANT.search(found["failed"]):
         called = uses.math_at(found["file"], found["line"])
