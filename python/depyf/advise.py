@@ -259,6 +259,9 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more.update(within=within, cause=cause)
         more["unsure"] = _next_breaks(cause, advice)
+        if said["row"] == "branch" and advice.startswith(("torch.where", "torch.cond")):
+            left = uses.values_needed_in_sides(file, line)  # there the graph breaks instead
+            more["unsure"] += tuple((file, one) for one in left)
         more["outermost"] = frozenset(map(_outermost, cause["nodes"]))
         more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
         found.append(Change(*told, also=(), gone=(), alone=0.0, **more))

@@ -1462,3 +1462,21 @@ def test_the_changes_of_a_run_are_found_once_for_its_files(tmp_path, monkeypatch
     summary.summary(run, advice=listed)
     page._causes(listed)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    "side, seconds, breaks_at",
+    [("y = y * 2", "up to ", 0), ("y[x.argmax()] = 1.0", "may save or cost", 6)],
+)
+def test_a_side_that_breaks_the_graph_itself_is_told_to_stay(tmp_path, side, seconds, breaks_at):
+    program = tmp_path / "sides.py"
+    text = (
+        "import torch\n\ndef f(x):\n    y = x + 1\n    if y.sum() == 0:\n        %s\n    return y\n"
+    )
+    program.write_text(text % side)
+    met = dict(BRANCH, location="%s:5" % program)
+    broken = compiled(program, 3, 1.0, breaks=[met])
+    broken["metrics"].update(restart_reasons=["x"], dynamo_compile_time_before_restart_us=5e5)
+    told = advise.text(run_of([broken, again(program, 3, 0.1, "x == 2")]))
+    assert re.search(r"(?m)^\d\. %s.*sides.py:5$" % seconds, told), told
+    assert ("then the graph breaks at sides.py:%d" % breaks_at in told) == bool(breaks_at)

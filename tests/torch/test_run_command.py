@@ -423,7 +423,7 @@ class Net(torch.nn.Module):
     def pick(self, x):
         kept = x[x.sum(1) > 0]
         if kept.size(0) == 0:
-            kept = torch.zeros(1, 3)
+            return x[:0]
         return kept
 
     def forward(self, x):

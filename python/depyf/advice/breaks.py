@@ -680,7 +680,7 @@ def _replaced(at: bool) -> List[Help]:
             _REPLACED_PARTS,
         ),
         helps(
-            "Or keep the shape fixed: compute with a mask in place of the selected elements, and "
+            "Keep the shape fixed: compute with a mask in place of the selected elements, and "
             "take torch.where(mask.any(), a, b), where b is the result for an empty selection.",
             before,
             _REPLACED_MASK,

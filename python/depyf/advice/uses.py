@@ -901,6 +901,22 @@ def values_needed_in(file: str, line: int, of_numbers: bool = True) -> List[int]
     return sorted(found)
 
 
+def values_needed_in_sides(file: str, line: int) -> List[int]:
+    """The lines in the sides of a branch at which torch breaks its graph where it traces them, too:
+    those of `values_needed_in`, and those that set an element whose place argmax or argmin tells.
+    """
+    needed = set(values_needed_in(file, line))
+    found = set()
+    for node in _branches(file, line):
+        for one in (each for side in node.body + node.orelse for each in ast.walk(side)):
+            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+                if _method(unwrapped(one.slice)) in ("argmax", "argmin"):
+                    found.add(one.lineno)
+        first, last = node.body[0].lineno, last_line(node)
+        found |= {one for one in needed if first <= one <= last}
+    return sorted(found)
+
+
 def math_at(file: str, line: int) -> str:
     """The function of math that a line calls with a value that is computed there; "" for none."""
     tree = parsed(file) if file and line else None
