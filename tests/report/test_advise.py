@@ -1466,7 +1466,11 @@ def test_the_changes_of_a_run_are_found_once_for_its_files(tmp_path, monkeypatch
 
 @pytest.mark.parametrize(
     "side, seconds, breaks_at",
-    [("y = y * 2", "up to ", 0), ("y[x.argmax()] = 1.0", "may save or cost", 6)],
+    [
+        ("y = y * 2", "up to ", 0),
+        ("y[0] = 1.0", "up to ", 0),
+        ("y[x.argmax()] = 1.0", "may save or cost", 6),
+    ],
 )
 def test_a_side_that_breaks_the_graph_itself_is_told_to_stay(tmp_path, side, seconds, breaks_at):
     program = tmp_path / "sides.py"

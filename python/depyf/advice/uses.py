@@ -910,7 +910,8 @@ def values_needed_in_sides(file: str, line: int) -> List[int]:
     for node in _branches(file, line):
         for one in (each for side in node.body + node.orelse for each in ast.walk(side)):
             if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
-                if _method(unwrapped(one.slice)) in ("argmax", "argmin"):
+                index = unwrapped(one.slice)
+                if isinstance(index, ast.Call) and _method(index) in ("argmax", "argmin"):
                     found.add(one.lineno)
         first, last = node.body[0].lineno, last_line(node)
         found |= {one for one in needed if first <= one <= last}
