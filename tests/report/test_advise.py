@@ -1484,3 +1484,17 @@ def test_a_side_that_breaks_the_graph_itself_is_told_to_stay(tmp_path, side, sec
     told = advise.text(run_of([broken, again(program, 3, 0.1, "x == 2")]))
     assert re.search(r"(?m)^\d\. %s.*sides.py:5$" % seconds, told), told
     assert ("then the graph breaks at sides.py:%d" % breaks_at in told) == bool(breaks_at)
+
+
+def test_a_loop_that_torch_unrolls_once_nothing_keeps_its_function_out_is_named(tmp_path):
+    program = tmp_path / "loops.py"
+    program.write_text(
+        "def f(xs):\n    n = 0\n    for x in xs:\n        n += x.item()\n    return n\n"
+    )
+    failed = compiled(program, 1, 0.5, failure="Unsupported: Tensor.item")
+    stack = ['  File "%s", line 4, in f\n    n += x.item()\n' % program]
+    met = dict(ITEM, location="%s:4" % program, text=failed["failure"], user_stack=stack)
+    failed["breaks"] = [met]
+    (change,) = advise.changes(run_of([failed]))
+    (told,) = advise._unrolled(change._replace(advice="a setting"), False) or [""]
+    assert told.startswith("then torch unrolls the loop at loops.py:3: ")
