@@ -13,16 +13,17 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 from depyf.code_edit import CannotEdit, encode, instructions, replace
 
 _OP = opcode.opmap
-_CACHE = _OP.get("CACHE", -1)
+_CACHE, _EXTENDED_ARG = _OP.get("CACHE", -1), _OP["EXTENDED_ARG"]
 _HAS_FREE = frozenset(dis.hasfree)
 _HAS_LOCAL = frozenset(dis.haslocal)
 _ABSOLUTE = frozenset(dis.hasjabs)
 _RELATIVE = frozenset(dis.hasjrel)
+_JUMPS = _ABSOLUTE | _RELATIVE
 # Jumps count code units from 3.10 on, bytes before.
 _JUMP_UNIT = 1 if sys.version_info >= (3, 10) else 2
 _ONE_ARRAY = sys.version_info >= (3, 11)
 #: a unit that adds nothing to an argument
-_EXTENSION = bytes((_OP["EXTENDED_ARG"], 0))
+_EXTENSION = bytes((_EXTENDED_ARG, 0))
 
 
 def _pair(name: str) -> Tuple[int, ...]:
@@ -63,26 +64,41 @@ class Assembly:
 
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
-        self.instructions: List[Instruction] = []
         bytecode = code.co_code
-        for first, last, op, argument in instructions(bytecode):
-            if op == _CACHE:
-                self.instructions[-1].caches += bytecode[2 * first : 2 * last + 2]
-                self.instructions[-1].end = last + 1
+        operations, low = bytecode[::2], bytecode[1::2]
+        self._units = count = len(operations)
+        listed: List[Instruction] = []
+        jumps: List[Instruction] = []
+        starts: Dict[int, Instruction] = {}
+        unit = first = argument = 0
+        while unit < count:
+            op = operations[unit]
+            argument |= low[unit]
+            unit += 1
+            if op == _EXTENDED_ARG:
+                argument <<= 8
                 continue
             current = Instruction(op, argument)
-            current.unit, current.end = first, last + 1
-            self.instructions.append(current)
-        self._units = len(bytecode) // 2
-        starts = {one.unit: one for one in self.instructions}
-        for current in self.instructions:
-            if current.op in _ABSOLUTE or current.op in _RELATIVE:
-                unit = _target(current)
-                if unit not in starts:
-                    raise CannotEdit("%s leads into an instruction" % current.name)
-                current.target = starts[unit]
-        self._old = [(one, one.unit, one.end) for one in self.instructions]
-        self._split_pairs()
+            after = unit
+            while unit < count and operations[unit] == _CACHE:
+                unit += 1
+            if unit > after:
+                current.caches = bytecode[2 * after : 2 * unit]
+            current.unit, current.end = first, unit
+            starts[first] = current
+            listed.append(current)
+            if op in _JUMPS:
+                jumps.append(current)
+            first, argument = unit, 0
+        for current in jumps:
+            unit = _target(current)
+            if unit not in starts:
+                raise CannotEdit("%s leads into an instruction" % current.name)
+            current.target = starts[unit]
+        self.instructions = listed
+        self._old = [(one, one.unit, one.end) for one in listed]
+        if not _PAIRS.keys().isdisjoint(operations):
+            self._split_pairs()
 
     def _split_pairs(self) -> None:
         def split(current: Instruction) -> List[Instruction]:
@@ -135,6 +151,8 @@ class Assembly:
         """
         found = {}
         if sys.version_info >= (3, 11):
+            if not self.code.co_exceptiontable:
+                return found
             starts = {first: one for one, first, _ in self._old}
             by_unit = {}
             for start, length, target, _ in _rows(self.code.co_exceptiontable):
@@ -158,10 +176,13 @@ class Assembly:
         """The code object of these instructions, with `changes` to its other attributes."""
         listed = self.instructions
         index = {id(one): i for i, one in enumerate(listed)}
-        encoded = [
-            _encoded(one.op, 0 if one.target is not None else one.argument) for one in listed
-        ]
         jumps = [(i, one, index[id(one.target)]) for i, one in enumerate(listed) if one.target]
+        for _, one, _ in jumps:
+            one.argument = 0  # as short as it can be
+        encoded = [
+            bytes((one.op, one.argument)) if one.argument < 256 else _encoded(one.op, one.argument)
+            for one in listed
+        ]
         while True:
             starts = [0]
             for current, data in zip(listed, encoded):
@@ -178,9 +199,11 @@ class Assembly:
         moved = [0] * (self._units + 1)
         for current, first, end in self._old:
             i = index[id(current)]
-            moved[first] = starts[i]
-            for unit in range(first + 1, end):
-                moved[unit] = max(starts[i + 1] - (end - unit), starts[i])
+            start = moved[first] = starts[i]
+            if end > first + 1:
+                shift = starts[i + 1] - end
+                for unit in range(first + 1, end):
+                    moved[unit] = max(unit + shift, start)
         moved[self._units] = starts[-1]
         code = self.code
         changes["co_code"] = b"".join(
@@ -319,6 +342,9 @@ def _handlers(table: bytes, moved: List[int]) -> bytes:
 
 def named_locals(code: types.CodeType) -> Set[int]:
     """The numbers of the locals that the instructions of `code` name."""
+    operations, low = code.co_code[::2], code.co_code[1::2]
+    if _EXTENDED_ARG not in operations and _PAIRS.keys().isdisjoint(operations):
+        return {number for op, number in zip(operations, low) if op in _HAS_LOCAL}
     found: Set[int] = set()
     for _, _, op, argument in instructions(code.co_code):
         if op in _PAIRS:
@@ -362,7 +388,7 @@ def with_locals(code: types.CodeType, names: Tuple[str, ...]) -> types.CodeType:
 def _renumbered(bytecode: bytes, moved: List[int]) -> Optional[bytes]:
     """`bytecode` with the numbers of its variables as in `moved`, where each instruction keeps its
     length; else None."""
-    if len(moved) > 256 or max(moved, default=0) > 255 or _OP["EXTENDED_ARG"] in bytecode[::2]:
+    if len(moved) > 256 or max(moved, default=0) > 255 or _EXTENDED_ARG in bytecode[::2]:
         return None
     result = bytearray(bytecode)
     for at in range(0, len(bytecode), 2):

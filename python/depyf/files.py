@@ -90,13 +90,12 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     Raises OSError, which names `path`, where it cannot be written, and UnicodeError where `errors`
     asks for that. No half of a file stays.
     """
+    data = text.encode("utf-8", errors)
     temporary = _beside(path)
     opener = _core.opener(_HOW)
     try:
-        with io.open(
-            temporary, "w", encoding="utf-8", errors=errors, newline="\n", opener=opener
-        ) as stream:
-            stream.write(text)
+        with io.open(temporary, "wb", buffering=0, opener=opener) as stream:
+            _write_all(stream, data)
         os.replace(temporary, path)
     except BaseException as error:  # an interrupt is the user's, and leaves no half of a file
         try:
@@ -127,5 +126,13 @@ def append_text(path: Any, text: str) -> None:
 
     Raises OSError where it cannot be written; a part of the text may then stand there.
     """
-    with io.open(path, "wb", opener=_core.opener(_HOW_TO_APPEND)) as stream:
-        stream.write(text.encode("utf-8", "backslashreplace"))
+    data = text.encode("utf-8", "backslashreplace")
+    with io.open(path, "wb", buffering=0, opener=_core.opener(_HOW_TO_APPEND)) as stream:
+        _write_all(stream, data)
+
+
+def _write_all(stream: io.FileIO, data: bytes) -> None:
+    """Writes to a file without a buffer, of which each write may take a part."""
+    left = memoryview(data)
+    while left:
+        left = left[stream.write(left) :]

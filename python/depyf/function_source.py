@@ -35,7 +35,7 @@ def is_writable(name: str) -> bool:
     """Does `name` in a source give this very name?"""
     if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
         return False
-    if all(ord(character) < 128 for character in name):
+    if name.isascii():
         return True
     import unicodedata
 

@@ -65,6 +65,8 @@ def with_named_objects(source: str, constants: Mapping[str, Any]) -> Tuple[str, 
     """A source with readable names in place of the placeholders of objects that have names, such as
     `builtins_super`, and the objects by the names that it has then.
     """
+    if not constants:
+        return source, {}
     taken = set(re.findall(r"\w+", source))
     named: Dict[str, Any] = {}
     for placeholder, value in constants.items():
@@ -192,7 +194,8 @@ _CELL = re.compile(r"\(lambda: (\w+)\)\.__closure__\[0\]")
 
 def cell_note(source: str) -> str:
     """Comment lines on how `source` writes a cell itself, for which Python has no syntax."""
-    names = list(dict.fromkeys(_CELL.findall(source)))
+    # the search for a text is many times as fast as that for an expression
+    names = list(dict.fromkeys(_CELL.findall(source))) if ".__closure__[0]" in source else []
     if not names:
         return ""
     text = (
@@ -245,7 +248,7 @@ _UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)
 
 def unused_note(source: str) -> str:
     """Comment lines on the purpose of a function that `source` never creates."""
-    found = _UNUSED_CELLS.search(source)
+    found = _UNUSED_CELLS.search(source) if "if False:" in source else None
     if found is None:
         return ""
     names = ", ".join(re.findall(r"\w+", found.group(1)))
@@ -261,7 +264,8 @@ _UNUSED_RESULT = re.compile(r"(?m)^ *(__compiled_fn_\d+)\(")
 
 def unused_result_note(source: str) -> str:
     """Comment lines on the calls of graphs of whose results `source` makes nothing."""
-    names = list(dict.fromkeys(_UNUSED_RESULT.findall(source)))
+    calls = _UNUSED_RESULT.findall(source) if "__compiled_fn_" in source else []
+    names = list(dict.fromkeys(calls))
     if not names:
         return ""
     many = len(names) > 1
@@ -275,7 +279,9 @@ def unused_result_note(source: str) -> str:
 
 def random_note(source: str) -> str:
     """Comment lines that say what torch's function for random numbers does, where it is called."""
-    found = re.search(r"\b__gen_rand_values_\d+(?=\()", source)
+    found = None
+    if "__gen_rand_values_" in source:
+        found = re.search(r"\b__gen_rand_values_\d+(?=\()", source)
     if found is None:
         return ""
     text = (
@@ -303,8 +309,25 @@ def rows(text: str, width: int, whole_words: bool = False) -> List[str]:
     """
     if len(text) <= width and text.isprintable() and text == text.strip():
         return [text] if text else []  # most are short, and textwrap splits them into words first
+    if text.isprintable() and "  " not in text and text == text.strip():
+        words = text.split(" ")
+        if whole_words or "-" not in text and max(map(len, words)) <= width:
+            return _filled(words, width)
     breaks = not whole_words
     return textwrap.wrap(text, width, break_long_words=breaks, break_on_hyphens=breaks)
+
+
+def _filled(words: List[str], width: int) -> List[str]:
+    """Words on rows of at most `width` columns; one that is wider has a row of its own."""
+    found: List[str] = []
+    row = words[0]
+    for word in words[1:]:
+        if len(row) + 1 + len(word) > width:
+            found.append(row)
+            row = word
+        else:
+            row += " " + word
+    return found + [row]
 
 
 @functools.lru_cache(maxsize=256)  # what the files of many compiles say is mostly the same

@@ -22,16 +22,30 @@ _LOADS = frozenset(
 _BORROW = _OP.get("LOAD_FAST_BORROW", -1)
 _LOAD, _STORE, _DELETE = _OP["LOAD_FAST"], _OP["STORE_FAST"], _OP["DELETE_FAST"]
 _STARRED = _OP["CALL_FUNCTION_EX"]
-_CALLS = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX"))
-_ALL_CALLS = _CALLS | {"CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
-_MAKERS = _ALL_CALLS | {"LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP"}
 _HAS_LOCAL = frozenset(dis.haslocal)
-_LEAVES = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
-_JUMPS = frozenset(
-    ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "CALL_FINALLY")
+
+
+def _operations_named(*names: str) -> FrozenSet[int]:
+    return frozenset(_OP[name] for name in names if name in _OP)
+
+
+#: before, a plain call keeps its arguments, too
+_CAN_STAR = sys.version_info >= (3, 11)
+_CALLS = _operations_named("CALL", "CALL_KW", "CALL_FUNCTION_EX")
+_ALL_CALLS = _CALLS | _operations_named("CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD")
+_MAKERS = _ALL_CALLS | _operations_named("LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP")
+_LEAVES = _operations_named("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+_JUMPS = _operations_named(
+    *("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"),
+    "CALL_FINALLY",
 )
+_SETUPS = frozenset(op for name, op in _OP.items() if name.startswith("SETUP_"))
+_END_FINALLY, _CALL_FINALLY = _OP.get("END_FINALLY", -1), _OP.get("CALL_FINALLY", -1)
 # The interpreter takes it that these stand directly after a jump or at the start of a handler.
-_STAY_FIRST = frozenset(("END_FOR", "END_SEND", "POP_TOP", "POP_ITER", "PUSH_EXC_INFO"))
+_STAY_FIRST = _operations_named("END_FOR", "END_SEND", "POP_TOP", "POP_ITER", "PUSH_EXC_INFO")
+_PRECALL, _KEYWORDS, _WITH_KEYWORDS = (
+    _OP.get(name, -1) for name in ("PRECALL", "KW_NAMES", "CALL_KW")
+)
 
 
 def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType, Tuple[str, ...]]:
@@ -39,14 +53,38 @@ def consume(code: types.CodeType, kept: FrozenSet[str]) -> Tuple[types.CodeType,
 
     Also the names of these locals. Arguments, cells and what a comprehension saves stay.
     """
+    return consume_as(code, None, kept)[:2]
+
+
+def consume_as(
+    code: types.CodeType, original: Optional[types.CodeType], kept: FrozenSet[str]
+) -> Tuple[types.CodeType, Tuple[str, ...], bool]:
+    """As `consume`, with its calls starred as those of `original`, too, and whether any is.
+
+    Only where both have as many calls, and one gives away a value that `original` keeps. Each call
+    is taken for that of the same number, so that the proof of the result may fail.
+    """
     if sys.version_info < (3, 8):
-        return code, ()  # blocks are left in ways that no jump tells, and no torch is for it
+        return code, (), False  # blocks are left in ways that no jump tells, and no torch is for it
     assembly = Assembly(code)
     slots = _slots(code, assembly.instructions, kept)
+    changes: Dict[str, Any] = {}
     if slots:
         consts, more_stack = _Consumption(assembly, slots).apply()
-        code = assembly.assemble(co_consts=consts, co_stacksize=code.co_stacksize + more_stack)
-    return code, tuple(code.co_varnames[slot] for slot in slots)
+        changes = {"co_consts": consts, "co_stacksize": code.co_stacksize + more_stack}
+    is_starred = False
+    if original is not None and _CAN_STAR and _STARRED in original.co_code[::2]:
+        listing, torchs = assembly.instructions, Assembly(original).instructions
+        ours, theirs = _places_of_calls(listing), _places_of_calls(torchs)
+        pairs = list(zip(ours, theirs))
+        if len(ours) == len(theirs) and any(_gives_away(listing, torchs, *one) for one in pairs):
+            more = _star(assembly, torchs, pairs, changes.get("co_consts", code.co_consts))
+            is_starred = more is not None
+            if more is not None:
+                depth = changes.get("co_stacksize", code.co_stacksize)
+                changes = {"co_consts": more[0], "co_stacksize": depth + more[1]}
+    names = tuple(code.co_varnames[slot] for slot in slots)
+    return (assembly.assemble(**changes) if changes else code), names, is_starred
 
 
 def starred_as(
@@ -59,22 +97,43 @@ def starred_as(
     calls of `original` and `code` that correspond, as the proof met them. The proof of the result
     says whether the two are the same.
     """
-    if sys.version_info < (3, 11) or _STARRED not in _operations(original) | _operations(code):
+    starred = _STARRED in original.co_code[::2] or _STARRED in code.co_code[::2]
+    if not (_CAN_STAR and starred):
         return code
     assembly = Assembly(code)
-    listing = assembly.instructions
     torchs = Assembly(original).instructions
-    theirs, ours = _calls(torchs), _calls(listing)
+    theirs, ours = _calls(torchs), _calls(assembly.instructions)
     pairs = sorted(
         {(ours[b // 2], theirs[a // 2]) for a, b in calls if a // 2 in theirs and b // 2 in ours}
     )
     if len({i for i, _ in pairs}) != len(pairs):
         return code  # one call stands for several
+    changed = _star(assembly, torchs, pairs, code.co_consts)
+    if changed is None:
+        return code
+    consts, more_stack = changed
+    return assembly.assemble(co_stacksize=code.co_stacksize + more_stack, co_consts=consts)
+
+
+def _star(
+    assembly: Assembly,
+    torchs: List[Instruction],
+    pairs: Iterable[Tuple[int, int]],
+    before: Tuple[Any, ...],
+) -> Optional[Tuple[Tuple[Any, ...], int]]:
+    """Stars calls of an assembly with the constants `before` as those of `torchs` that `pairs` has
+    with them; the constants then, and how much deeper the stack may be. None, and no change, where
+    all are as they should be."""
+    listing = assembly.instructions
     replaced: Dict[int, List[Instruction]] = {}
     behind: Optional[List[Instruction]]
-    consts = list(code.co_consts)
+    consts = list(before)
     more_stack = 0
-    callees = {i: _callee(listing, i) for i, _ in pairs if listing[i].op != _STARRED}
+    callees = {
+        i: _callee(listing, i)
+        for i, other in pairs
+        if listing[i].op != _STARRED and torchs[other].op == _STARRED
+    }
     for i, other in pairs:
         one, call = listing[i], torchs[other]
         if one.op != _STARRED and call.op == _STARRED:
@@ -97,15 +156,29 @@ def starred_as(
         if behind is not None:
             replaced[id(one)] = [one] + behind
     if not replaced:
-        return code
+        return None
     assembly.rewrite(lambda one: replaced.get(id(one), [one]))
-    return assembly.assemble(co_stacksize=code.co_stacksize + more_stack, co_consts=tuple(consts))
+    return tuple(consts), more_stack
+
+
+def _places_of_calls(listing: List[Instruction]) -> List[int]:
+    return [i for i, one in enumerate(listing) if one.op in _CALLS]
+
+
+def _gives_away(listing: List[Instruction], torchs: List[Instruction], i: int, other: int) -> bool:
+    """Whether the call at `i` is plain, the other one starred, and a value among the arguments of
+    `i` that nothing else holds."""
+    if listing[i].op == _STARRED or torchs[other].op != _STARRED:
+        return False
+    callee = _callee(listing, i)
+    inside = listing[callee + 1 : i] if callee is not None else []
+    return any(one.op == _DELETE or one.op in _MAKERS for one in inside)
 
 
 def _names_keywords(listing: List[Instruction], i: int) -> bool:
     """Whether the plain call at `i` has arguments by keyword."""
-    at = i - 1 if listing[i - 1].name == "PRECALL" else i
-    return listing[i].name == "CALL_KW" or listing[at - 1].name == "KW_NAMES"
+    at = i - 1 if listing[i - 1].op == _PRECALL else i
+    return listing[i].op == _WITH_KEYWORDS or listing[at - 1].op == _KEYWORDS
 
 
 def _starred(listing: List[Instruction], i: int, call: Instruction) -> List[Instruction]:
@@ -164,11 +237,11 @@ def _callee(listing: List[Instruction], i: int) -> Optional[int]:
     """The instruction that puts what the call at `i` calls, or its object, below the arguments;
     None where a jump stands between them."""
     one = listing[i]
-    above = one.argument + (2 if one.name == "CALL_KW" else 1)
-    at = i - 1 if listing[i - 1].name == "PRECALL" else i
+    above = one.argument + (2 if one.op == _WITH_KEYWORDS else 1)
+    at = i - 1 if listing[i - 1].op == _PRECALL else i
     while above > 0:
         at -= 1
-        if at < 0 or listing[at].target is not None or listing[at].name in _LEAVES:
+        if at < 0 or listing[at].target is not None or listing[at].op in _LEAVES:
             return None
         before = listing[at]
         operand = before.argument if before.op >= dis.HAVE_ARGUMENT else None
@@ -230,17 +303,12 @@ def _become_nothing(one: Instruction) -> None:
     one.op, one.argument, one.caches = _OP["NOP"], 0, b""
 
 
-def _operations(code: types.CodeType) -> FrozenSet[int]:
-    """The operations of `code`."""
-    return frozenset(code.co_code[::2])
-
-
 def _calls(listing: List[Instruction]) -> Dict[int, int]:
     """The calls by each code unit of theirs, without caches but with PRECALL."""
     found: Dict[int, int] = {}
     for i, one in enumerate(listing):
-        if one.name in _CALLS:
-            first = listing[i - 1].unit if listing[i - 1].name == "PRECALL" else one.unit
+        if one.op in _CALLS:
+            first = listing[i - 1].unit if listing[i - 1].op == _PRECALL else one.unit
             found.update((unit, i) for unit in range(first, one.end - len(one.caches) // 2))
     return found
 
@@ -280,10 +348,12 @@ class _Consumption:
             slots.get(one.argument, 0) if one.op in _HAS_LOCAL else 0 for one in self.instructions
         ]
         handlers = assembly.handlers()
-        self.handler = [
-            self.index[id(handlers[id(one)])] if id(one) in handlers else -1
-            for one in self.instructions
-        ]
+        self.handler = [-1] * len(self.instructions)
+        if handlers:
+            self.handler = [
+                self.index[id(handlers[id(one)])] if id(one) in handlers else -1
+                for one in self.instructions
+            ]
         self.following = [self._following(i) for i in range(len(self.instructions))]
         self.preceding: List[List[int]] = [[] for _ in self.instructions]
         for i, targets in enumerate(self.following):
@@ -298,17 +368,17 @@ class _Consumption:
     def _following(self, i: int) -> List[int]:
         """Where control may go from an instruction that does not raise."""
         one = self.instructions[i]
-        name = one.name
+        op = one.op
         found = []
-        if one.target is not None and not name.startswith("SETUP_"):
+        if one.target is not None and op not in _SETUPS:
             found.append(self.index[id(one.target)])
-        if name == "END_FINALLY":  # 3.8: back to who called
+        if op == _END_FINALLY:  # 3.8: back to who called
             found += [
                 self.index[id(other)] + 1
                 for other in self.instructions
-                if other.name == "CALL_FINALLY"
+                if other.op == _CALL_FINALLY
             ]
-        if name not in _LEAVES and name not in _JUMPS and i + 1 < len(self.instructions):
+        if op not in _LEAVES and op not in _JUMPS and i + 1 < len(self.instructions):
             found.append(i + 1)
         return found
 
@@ -375,9 +445,11 @@ class _Consumption:
         """Write the deletions into the assembly; the constants that it has then, and how much
         deeper its stack may be."""
         live_in, live_out = self._live()
-        everything = sum(self.slots.values())
-        surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
-        perhaps = self._bound((live_in, live_out), 0, lambda a, b: a | b)
+        surely = perhaps = live_in  # asked where ways meet
+        if self.entries:
+            everything = sum(self.slots.values())
+            surely = self._bound((live_in, live_out), everything, lambda a, b: a & b)
+            perhaps = self._bound((live_in, live_out), 0, lambda a, b: a | b)
         consts: Tuple[Any, ...] = self.assembly.code.co_consts
         none = next((i for i, one in enumerate(consts) if one is None), len(consts))
         additions: Dict[int, List[Instruction]] = {}
@@ -399,10 +471,12 @@ class _Consumption:
                 one.op = _LOAD  # the slot may be empty before the stack drops the value
             if bit and not live_out[i] & bit:
                 last.add(id(one))
-        self.assembly.rewrite(
-            lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
-        )
-        self.assembly.put_before(additions)
+        if last:
+            self.assembly.rewrite(
+                lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
+            )
+        if additions:
+            self.assembly.put_before(additions)
         return consts, more_stack
 
     def _entries(self) -> List[int]:
@@ -415,7 +489,7 @@ class _Consumption:
         found.update(target for target in self.handler if target >= 0)
         entries = []
         for i in sorted(found):
-            while i < len(self.instructions) and self.instructions[i].name in _STAY_FIRST:
+            while i < len(self.instructions) and self.instructions[i].op in _STAY_FIRST:
                 i += 1
             if i < len(self.instructions) and not self._raises_again(i):
                 entries.append(i)
@@ -445,17 +519,17 @@ def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
     at = [i for i, one in enumerate(listing) if one.unit <= offset // 2 < one.end]
     if not at:
         return
-    end = at[-1] + (listing[at[-1]].name == "PRECALL")
+    end = at[-1] + (listing[at[-1]].op == _PRECALL)
     joins = {id(one.target) for one in listing if one.target is not None}
     touched = {one.argument for one in listing[at[0] : end + 1] if one.op in _HAS_LOCAL}
     for i in range(at[0] - 1, 0, -1):
         one = listing[i]
-        if one.target is not None or id(one) in joins or one.name in _LEAVES:
+        if one.target is not None or id(one) in joins or one.op in _LEAVES:
             return
         if one.op == _DELETE:
             if one.argument not in touched:
                 yield _moved_behind(code, i, end)
-        elif one.name == "POP_TOP" and _maker(listing, i).name in _MAKERS:
+        elif one.name == "POP_TOP" and _maker(listing, i).op in _MAKERS:
             yield _moved_behind(code, i, end)
         if one.op in _HAS_LOCAL:
             touched.add(one.argument)

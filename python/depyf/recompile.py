@@ -68,7 +68,7 @@ from depyf.legend import (
     with_named_objects,
     wrapped,
 )
-from depyf.lifetimes import consume, held_longer, starred_as, used_locals
+from depyf.lifetimes import consume, consume_as, held_longer, starred_as, used_locals
 from depyf.unpacking import without_copies
 
 _CO_NESTED = 0x10
@@ -246,8 +246,12 @@ def recompile(
             break
     assert result is not None
     if path is not None:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        write_atomically(path, result.source)
+        try:
+            write_atomically(path, result.source)
+        except FileNotFoundError:
+            pass_on()
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write_atomically(path, result.source)
     return result
 
 
@@ -454,11 +458,15 @@ def _with_lifetimes(
     for it, and the verdict about it with its detail.
 
     Containers are filled in place, large displays built at once, and calls starred, as torch's only
-    where the proof fails without; for calls, it says which correspond.
+    where the proof fails without; for calls, it says which correspond. Calls that give away what
+    those of torch's keep are starred at once: without, there is no proof.
     """
     kept = used_locals(original)
-    candidate, consumed = consume(code, kept)
+    candidate, consumed, is_starred = consume_as(code, original, kept)
     candidate, verdict, detail, calls = _prove(candidate, original, own)
+    if is_starred and verdict not in PROVEN:
+        candidate, consumed = consume(code, kept)
+        candidate, verdict, detail, calls = _prove(candidate, original, own)
     for change in (filled_in_place, built_at_once):
         if verdict in PROVEN:
             break

@@ -475,6 +475,54 @@ def test_a_plain_call_is_starred_where_the_original_is():
     assert starred_as(code, plain, calls_of(plain, code)) is code
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a plain call keeps its arguments, too")
+@pytest.mark.parametrize("one", [in_a_starred_call, in_a_dict_of_keywords])
+def test_a_call_that_would_give_its_arguments_away_is_starred_before_the_first_proof(
+    monkeypatch, one
+):
+    from depyf import recompile
+
+    compare, calls = recompile._core.compare, []
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return compare(*arguments, **options)
+
+    monkeypatch.setattr(recompile._core, "compare", counted)
+    other = in_a_plain_call if one is in_a_starred_call else in_a_call_with_keywords
+    code = other.__code__.replace(
+        co_name=one.__name__,
+        co_qualname=one.__code__.co_qualname,  # which a proof compares
+    )
+    made, _, verdict, _ = recompile._with_lifetimes(code, one.__code__, recompile.Own())
+    assert verdict == "equivalent" and len(calls) == 1
+    assert ends(one, made) == ends(one, one.__code__)
+
+
+def on_the_second_way(make, log):
+    if make is None:
+        return log(make("z"), 1)
+    return lets_go(make("a"), log)
+
+
+def on_the_first_way_and_starred(make, log):
+    if make is not None:
+        return lets_go(*[make("a"), log])
+    return log(make("z"), 1)
+
+
+def test_a_call_is_starred_as_the_proof_found_it_where_the_numbers_of_calls_mislead():
+    from depyf import recompile
+
+    one, other = on_the_first_way_and_starred, on_the_second_way
+    code = other.__code__.replace(co_name=one.__name__)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=one.__code__.co_qualname)
+    made, _, verdict, _ = recompile._with_lifetimes(code, one.__code__, recompile.Own())
+    assert verdict in recompile.PROVEN
+    assert ends(one, made) == ends(one, one.__code__)
+
+
 class Callee:
     def method(self, one, log):
         return lets_go(one, log)

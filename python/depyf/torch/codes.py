@@ -5,7 +5,6 @@ import functools
 import inspect
 import linecache
 import os
-import re
 import sys
 import tokenize
 import types
@@ -14,6 +13,7 @@ from io import StringIO
 from typing import Any, Dict, List, Optional, Tuple
 
 from depyf import _core
+from depyf.assembler import Assembly, Instruction
 from depyf.code_edit import rebuilt, with_consts
 from depyf.interrupts import pass_on
 from depyf.model import Constants
@@ -212,17 +212,18 @@ def signature_of(code: types.CodeType) -> Dict[str, Any]:
     return found
 
 
-_PROLOGUE = "(__is_tracing_resume_prologue)"
-_JUMP = re.compile(r"^[\s\d>]*JUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (\d+)\)$", re.M)
+_PROLOGUE = "__is_tracing_resume_prologue"
 
 
 #: what `resume_line` says of code that only returns
 ONLY_RETURNS = -1
+_HAS_LOCAL = frozenset(dis.haslocal)
 #: operations that drop a value, or that are none
 _SILENT = frozenset(
     ("POP_TOP", "NOP", "CACHE", "EXTENDED_ARG", "RESUME", "PRECALL", "NOT_TAKEN", "POP_ITER")
 )
-_JUMPS = frozenset(("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
+_JUMPS_ON = frozenset(("JUMP_FORWARD", "JUMP_ABSOLUTE"))
+_JUMPS = _JUMPS_ON | {"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 
 
 def resume_line(code: types.CodeType) -> int:
@@ -231,41 +232,46 @@ def resume_line(code: types.CodeType) -> int:
 
     Torch puts a beginning before the bytecode of the function, which ends with a jump to there.
     """
+    if _PROLOGUE not in code.co_varnames:
+        return 0
     try:
-        text = str(_core.listing(code))
         lines = list(code.co_lines())
-    except Exception:  # what the core cannot decode; CPython before 3.10 has no such lines
+        listed = Assembly(code).instructions
+    except Exception:  # no bytecode of this Python; CPython before 3.10 has no such lines
         pass_on()
         return 0
-    jump = _JUMP.search(text, text.rfind(_PROLOGUE)) if _PROLOGUE in text else None
-    if jump is None:
+    slot = code.co_varnames.index(_PROLOGUE)
+    found = [at for at, one in enumerate(listed) if one.argument == slot and one.op in _HAS_LOCAL]
+    behind = listed[found[-1] :] if found else []
+    jump = next((one for one in behind if one.name in _JUMPS_ON), None)
+    if jump is None or jump.target is None:
         return 0
-    target = _first_effect(code, int(jump.group(1)))
-    if target < 0:
+    effect = _first_effect(code.co_consts, listed[listed.index(jump.target) :])
+    if effect is None:
         return ONLY_RETURNS
-    return next((line or 0 for start, end, line in lines if start <= target < end), 0)
+    return next((line or 0 for start, end, line in lines if start <= 2 * effect.unit < end), 0)
 
 
-def _first_effect(code: types.CodeType, offset: int) -> int:
-    """The offset of the first operation from an offset on that does something; -1 where a value is
-    dropped, and then None returned.
+def _first_effect(consts: Tuple[Any, ...], listed: List[Instruction]) -> Optional[Instruction]:
+    """The first of these operations that does something; None where a value is dropped, and then
+    None returned.
     """
-    first = offset
-    shown = _with_shown_constants(code)
-    rest = [one for one in dis.get_instructions(shown) if one.offset >= offset]
-    rest = [one for one in rest if one.opname == "POP_TOP" or one.opname not in _SILENT]
-    while rest and rest[0].opname == "POP_TOP":
-        del rest[0]
-        if not rest:
-            return offset
-        first = rest[0].offset
-    if rest and first > offset:
-        if rest[0].opname in _JUMPS:
-            return int(rest[0].argval)
-        names = [one.opname for one in rest[:2]]
-        if names[0] in ("RETURN_CONST", "LOAD_CONST") and rest[0].argval is None:
-            if names[0] == "RETURN_CONST" or names[1:] == ["RETURN_VALUE"]:
-                return -1
+    first = listed[0]
+    rest = (one for one in listed if one.name == "POP_TOP" or one.name not in _SILENT)
+    dropped = False
+    for one in rest:
+        if one.name == "POP_TOP":
+            dropped = True
+            continue
+        if not dropped:
+            return first
+        if one.name in _JUMPS:
+            return one.target
+        if one.name in ("RETURN_CONST", "LOAD_CONST") and consts[one.argument] is None:
+            behind = next(rest, None)
+            if one.name == "RETURN_CONST" or behind and behind.name == "RETURN_VALUE":
+                return None
+        return one
     return first
 
 

@@ -12,6 +12,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 from depyf.plain import is_one_of, name_of, qualified_name_of, text_of
 
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
+#: the flag of a class that is not static data of C, to which no function of Python can be added
+_HEAP_TYPE = 1 << 9
 #: decorators around one function
 _MOST_LAYERS = 20
 
@@ -150,6 +152,8 @@ def _attribute_with(
     known: Optional[types.FunctionType] = None
     told: Optional[Tuple[str, str]] = None
     for kind in type.__dict__["__mro__"].__get__(owner):
+        if not type.__dict__["__flags__"].__get__(kind) & _HEAP_TYPE:
+            continue  # written in C, as the base of a tensor's class, which has hundreds of members
         for key, value in list(type.__dict__["__dict__"].__get__(kind).items()):
             if is_one_of(type(value), _NATIVE):  # most of what a tensor's class has
                 continue

@@ -36,6 +36,8 @@ def safe_name(name: str) -> str:
     A name that is a short identifier already is unchanged. A long name gets a hash as its tail, so
     that different names stay different.
     """
+    if name.isascii() and name.isidentifier() and len(name) <= _NAME_BYTES:
+        return name
     cleaned = re.sub(r"\W", "_", name.encode("utf-8", "replace").decode("utf-8"))
     if not cleaned or cleaned[0].isdigit():
         cleaned = "_" + cleaned
