@@ -121,6 +121,17 @@ class Assembly:
         """
         self.instructions = [one for current in self.instructions for one in change(current)]
 
+    def put_behind(self, additions: Dict[int, List[Instruction]]) -> None:
+        """Put `additions[i]` after the instruction `i`; see `rewrite`."""
+        listed = self.instructions
+        made: List[Instruction] = []
+        begin = 0
+        for at in sorted(additions):
+            made += listed[begin : at + 1]
+            made += additions[at]
+            begin = at + 1
+        self.instructions = made + listed[begin:]
+
     def put_before(self, additions: Dict[int, List[Instruction]]) -> None:
         """Put `additions[id(instruction)]` before it.
 

@@ -5,6 +5,7 @@ Each keeps the number of code units, so line tables, exception tables and jumps 
 
 import dis
 import opcode
+import operator
 import sys
 import types
 from typing import Any, Callable, Collection, Dict, Iterator, List, Mapping, Sequence, Tuple
@@ -78,7 +79,7 @@ def _write(bytecode: bytearray, first: int, count: int, units: List[Tuple[int, i
 def with_consts(code: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
     """`code` with these constants; `code` itself where they are the ones that it has."""
     # By identity: comparing constants would run the __eq__ of whatever they are.
-    if all(a is b for a, b in zip(consts, code.co_consts)):
+    if all(map(operator.is_, consts, code.co_consts)):
         return code
     return replace(code, co_consts=consts)
 

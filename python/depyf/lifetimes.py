@@ -41,6 +41,7 @@ _JUMPS = _operations_named(
 )
 _SETUPS = frozenset(op for name, op in _OP.items() if name.startswith("SETUP_"))
 _END_FINALLY, _CALL_FINALLY = _OP.get("END_FINALLY", -1), _OP.get("CALL_FINALLY", -1)
+_LEADS_ELSEWHERE = _LEAVES | _JUMPS | {_END_FINALLY}
 # The interpreter takes it that these stand directly after a jump or at the start of a handler.
 _STAY_FIRST = _operations_named("END_FOR", "END_SEND", "POP_TOP", "POP_ITER", "PUSH_EXC_INFO")
 _PRECALL, _KEYWORDS, _WITH_KEYWORDS = (
@@ -125,7 +126,7 @@ def _star(
     with them; the constants then, and how much deeper the stack may be. None, and no change, where
     all are as they should be."""
     listing = assembly.instructions
-    replaced: Dict[int, List[Instruction]] = {}
+    additions: Dict[int, List[Instruction]] = {}
     behind: Optional[List[Instruction]]
     consts = list(before)
     more_stack = 0
@@ -147,17 +148,17 @@ def _star(
             more_stack = max(more_stack, 3)
             loads = _by_attribute(listing[callee]) if behind is not None else None
             if loads is not None:
-                replaced[id(listing[callee])] = [listing[callee]] + loads
+                additions[callee] = loads
         elif one.op == _STARRED and call.name == "CALL" and not one.argument & 1:
             behind = _plain(listing, i, call)
             more_stack = max(more_stack, call.argument)
         else:
             continue
         if behind is not None:
-            replaced[id(one)] = [one] + behind
-    if not replaced:
+            additions[i] = behind
+    if not additions:
         return None
-    assembly.rewrite(lambda one: replaced.get(id(one), [one]))
+    assembly.put_behind(additions)
     return tuple(consts), more_stack
 
 
@@ -354,7 +355,12 @@ class _Consumption:
                 self.index[id(handlers[id(one)])] if id(one) in handlers else -1
                 for one in self.instructions
             ]
-        self.following = [self._following(i) for i in range(len(self.instructions))]
+        self.following = [
+            [i + 1] if one.target is None and one.op not in _LEADS_ELSEWHERE else self._following(i)
+            for i, one in enumerate(self.instructions)
+        ]
+        if self.following[-1:] == [[len(self.instructions)]]:
+            self.following[-1] = []
         self.preceding: List[List[int]] = [[] for _ in self.instructions]
         for i, targets in enumerate(self.following):
             for target in targets:
@@ -464,17 +470,16 @@ class _Consumption:
                     consts = consts if none < len(consts) else consts + (None,)
                     more_stack = 1
                     added += [Instruction(_OP["LOAD_CONST"], none), Instruction(_STORE, slot)]
-        last = set()
+        last = []
         for i, one in enumerate(self.instructions):
             bit = self.bits[i]
             if bit and one.op == _BORROW:
                 one.op = _LOAD  # the slot may be empty before the stack drops the value
             if bit and not live_out[i] & bit:
-                last.add(id(one))
+                last.append(i)
         if last:
-            self.assembly.rewrite(
-                lambda one: [one, Instruction(_DELETE, one.argument)] if id(one) in last else [one]
-            )
+            behind = {at: [Instruction(_DELETE, self.instructions[at].argument)] for at in last}
+            self.assembly.put_behind(behind)
         if additions:
             self.assembly.put_before(additions)
         return consts, more_stack

@@ -243,8 +243,13 @@ def _fit(value: Any, shape: Any) -> Any:
         for key, default in shape.items():
             found = given.get(key)
             # nearly all are texts, or lists and flags that are empty
-            as_it_is = type(found) is str and type(default) is str
-            fitted[key] = found if as_it_is else _fit(found, default)
+            kind = type(found)
+            if kind is type(default) and (kind is str or kind is bool):
+                fitted[key] = found
+            elif kind is list and not found and type(default) is list:
+                fitted[key] = []
+            else:
+                fitted[key] = _fit(found, default)
         return fitted
     if isinstance(shape, dict):
         return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}

@@ -108,10 +108,12 @@ def phases(entry: Document) -> Dict[str, float]:
     backend = _seconds(metrics, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
     inductor = _seconds(metrics, "inductor_cumulative_compile_time_us", "inductor_compile_time_s")
     waited = _seconds(metrics, "triton_compile_time_us")
-    tuning = min(_seconds_of(entry, _TUNING), inductor)
-    # torch's own sum is the time that it waited for compilers at the end alone
-    compilers = _seconds_of(entry, _COMPILER, _TUNING) - tuning
-    kernels = min(max(waited, compilers), inductor - tuning)
+    tuning = kernels = 0.0
+    if inductor > 0:  # of which they are parts
+        tuning = min(_seconds_of(entry, _TUNING), inductor)
+        # torch's own sum is the time that it waited for compilers at the end alone
+        compilers = _seconds_of(entry, _COMPILER, _TUNING) - tuning
+        kernels = min(max(waited, compilers), inductor - tuning)
     backward = _seconds(
         entry.get("backward_metrics") or {},
         "duration_us",

@@ -77,6 +77,13 @@ def _hash(text: str) -> str:
     )
 
 
+def _finalized(value: Any) -> Any:
+    # most values are markup, or texts of no class of their own
+    if type(value) is str or isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible(value)
+    return value
+
+
 @functools.lru_cache(maxsize=None)
 def _template() -> Any:
     try:
@@ -96,9 +103,7 @@ def _template() -> Any:
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value)
-        if isinstance(value, str) and not hasattr(value, "__html__")
-        else value,
+        finalize=_finalized,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
     environment.filters.update(cache=_asked_caches)

@@ -25,6 +25,8 @@ def visible(text: Any) -> str:
     """The text with each character that a page cannot show replaced by its name."""
     if not isinstance(text, str):
         text = str(text)
+    if text.isprintable():  # nearly all; then none is odd
+        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return _ODD.sub(_name, text) if _ODD.search(text) else text

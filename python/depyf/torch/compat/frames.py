@@ -28,7 +28,8 @@ def _compiled_frame(name: str) -> Any:
     """A variable of the function of torch's that compiles a frame; None not inside of it."""
     frame: Optional[types.FrameType] = sys._getframe(2)
     while frame is not None:
-        if name_of(frame.f_code) == "_compile" and _converts(frame.f_code):
+        own = frame.f_code.co_name
+        if type(own) is str and own == "_compile" and _converts(frame.f_code):
             return frame.f_locals.get(name)
         frame = frame.f_back
     return None
@@ -36,7 +37,8 @@ def _compiled_frame(name: str) -> Any:
 
 def _converts(code: types.CodeType) -> bool:
     """Whether it is of the file of torch that compiles frames."""
-    return file_of(code).endswith("convert_frame.py")
+    name = code.co_filename  # that of torch's is an exact text
+    return type(name) is str and name.endswith("convert_frame.py")
 
 
 def resume_codes(
