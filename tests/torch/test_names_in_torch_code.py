@@ -1,5 +1,8 @@
 """Names in torch's code that no source can hold, and names of the user that look like Dynamo's."""
 
+import sys
+
+import pytest
 import torch
 
 import depyf
@@ -139,3 +142,36 @@ def test_conversions_in_a_text_before_a_break(tmp_path):
     for function in (f, g):
         for n in (1, 22, 333):
             replaced(tmp_path / ("%s%d" % (function.__name__, n)), function, torch.ones(2), n)
+
+
+RESUMED = """\
+def resumed(a):
+    __is_tracing_resume_prologue = True
+    __is_tracing_resume_prologue = False
+    if a:
+        a.first
+    else:
+        a.second
+    %s
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="code objects tell no lines")
+@pytest.mark.parametrize(
+    "rest, line",
+    [
+        ("for b in a.third:\n        b.first()\n    return a", 8),
+        # up to 3.10, `try` is an operation
+        (
+            "try:\n        a.third()\n    finally:\n        a.fourth()\n    return a",
+            8 + (sys.version_info >= (3, 11)),
+        ),
+    ],
+)
+def test_a_resume_function_goes_on_at_the_line_of_its_first_operation(rest, line):
+    from depyf.torch.codes import resume_line
+
+    scope = {}
+    exec(RESUMED % rest, scope)
+    assert resume_line(scope["resumed"].__code__) == line
+    assert resume_line(replaced.__code__) == 0  # torch puts no beginning before it
