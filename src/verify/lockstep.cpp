@@ -183,7 +183,8 @@ void Lockstep::effect() {
     if (op == Op::CONTAINS && i == 1 && same_searched(x.operands[i], y.operands[i])) continue;
     const Known p = known(kA, x.operands[i]), q = known(kB, y.operands[i]);
     if (!same(p.token, q.token)) {
-      const bool seen = is_seen(op) || (is_defined(kA, x) && is_defined(kB, y));
+      const bool seen = op == Op::GET_ITER || (is_seen(kA, x) && is_seen(kB, y)) ||
+                        (is_defined(kA, x) && is_defined(kB, y));
       part_here(seen && different_values(p, q));
     }
   }

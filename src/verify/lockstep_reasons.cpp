@@ -1,9 +1,11 @@
 // What the prover says where the two sides part, and whether that is a difference which a caller
 // can see.
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "opcode/op_set.h"
 #include "verify/lockstep_walk.h"
 #include "verify/words.h"
 
@@ -49,21 +51,61 @@ Lockstep::Sight Lockstep::sight(Which side) const {
     if (value.kind != ValueKind::Operation) return {};
     // that a function is made is seen where it is stored or called
     if (value.op == Op::MAKE_FUNCTION || value.op == Op::SET_FUNCTION_ATTRIBUTE) continue;
-    return is_seen(value.op) ? Sight{Sight::Operation, &value} : Sight{};
+    return is_seen(side, value) ? Sight{Sight::Operation, &value} : Sight{};
   }
   const TermKind term = s.lifted->blocks[s.at.block].term;
   const bool ends = term == TermKind::Return || term == TermKind::Raise;
   return ends ? Sight{Sight::End} : Sight{};
 }
 
-bool Lockstep::is_seen(Op op) {
-  return op == Op::LOAD_GLOBAL || op == Op::LOAD_ATTR || op == Op::LOAD_METHOD ||
-         op == Op::STORE_ATTR || op == Op::DELETE_ATTR || op == Op::STORE_GLOBAL ||
-         op == Op::DELETE_GLOBAL || op == Op::LOAD_SUBSCR || op == Op::STORE_SUBSCR ||
-         op == Op::DELETE_SUBSCR || op == Op::UNARY || op == Op::BINARY || op == Op::INPLACE ||
-         op == Op::COMPARE || op == Op::GET_ITER || op == Op::YIELD_VALUE ||
-         op == Op::IMPORT_NAME || op == Op::CALL || op == Op::LOAD_NAME || op == Op::STORE_NAME ||
-         op == Op::LOAD_BUILD_CLASS;
+bool Lockstep::is_seen(Which side, const Value& value) const {
+  static constexpr OpSet always{Op::LOAD_GLOBAL, Op::STORE_GLOBAL, Op::DELETE_GLOBAL,
+                                Op::YIELD_VALUE, Op::IMPORT_NAME,  Op::CALL,
+                                Op::LOAD_NAME,   Op::STORE_NAME,   Op::LOAD_BUILD_CLASS};
+  static constexpr OpSet of_objects{Op::LOAD_ATTR,     Op::LOAD_METHOD, Op::STORE_ATTR,
+                                    Op::DELETE_ATTR,   Op::LOAD_SUBSCR, Op::STORE_SUBSCR,
+                                    Op::DELETE_SUBSCR, Op::UNARY,       Op::BINARY,
+                                    Op::INPLACE,       Op::COMPARE,     Op::GET_ITER};
+  if (always[value.op]) return true;
+  if (!of_objects[value.op]) return false;
+  Origins origins;
+  return std::ranges::any_of(value.operands,
+                             [&](ValueId id) { return is_programs(side, id, origins); });
+}
+
+bool Lockstep::is_programs(Which side, ValueId id, Origins& origins) const {
+  if (!id.valid() || --origins.left < 0) return false;
+  const Lifted& lifted = *sides_[side].lifted;
+  const Value& value = lifted[id];
+  const auto any_operand = [&] {
+    return std::ranges::any_of(value.operands,
+                               [&](ValueId of) { return is_programs(side, of, origins); });
+  };
+  if (value.kind == ValueKind::Result) return any_operand();
+  if (value.kind != ValueKind::Operation) return false;
+  static constexpr OpSet from_outside{Op::LOAD_GLOBAL, Op::LOAD_NAME,   Op::CALL,
+                                      Op::CALL_KW,     Op::CALL_EX,     Op::YIELD_VALUE,
+                                      Op::IMPORT_NAME, Op::IMPORT_FROM, Op::LOAD_CLASSDEREF};
+  static constexpr OpSet of_operands{Op::LOAD_ATTR, Op::LOAD_METHOD, Op::LOAD_SUBSCR, Op::BINARY,
+                                     Op::INPLACE,   Op::COMPARE,     Op::GET_ITER};
+  if (from_outside[value.op]) return true;
+  if (of_operands[value.op]) return any_operand();
+  if (value.op == Op::UNARY)
+    return static_cast<UnaryOp>(value.arg) != UnaryOp::Not && any_operand();
+  if (value.op != Op::LOAD_FAST) return false;
+  if (argument(side, id) != kNone) return true;
+  // A local is what each of its stores puts there; a store of the local's own is no other value.
+  const auto [known, first] = origins.locals.try_emplace(value.arg, true);
+  if (!first) return known->second;
+  bool stored = false;
+  for (const Value& other : lifted.values) {
+    if (other.kind != ValueKind::Operation || other.op != Op::STORE_FAST || other.arg != value.arg)
+      continue;
+    if (!is_programs(side, other.operands.back(), origins))
+      return origins.locals[value.arg] = false;
+    stored = true;
+  }
+  return origins.locals[value.arg] = stored;
 }
 
 bool Lockstep::different_sight() const {

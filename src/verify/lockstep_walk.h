@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -390,9 +391,20 @@ class Lockstep {
 
   Sight sight(Which side) const;
 
-  /// Operations of which two of different kinds or names do different things. Calls are none: there
-  /// are several ways to make the same one.
-  static bool is_seen(Op op);
+  /// Operations of which two of different kinds or names do different things, as they ask an object
+  /// of the program. Calls of different functions are none: there are several ways to make the same
+  /// one.
+  bool is_seen(Which side, const Value& value) const;
+
+  /// What is_programs() has found of locals, and how many more values it looks at.
+  struct Origins {
+    std::unordered_map<std::uint32_t, bool> locals;
+    int left = 200;
+  };
+
+  /// Does the value come from outside of this code, so that its class may be the program's? Of a
+  /// constant, or what is computed of constants, other operations may give the same.
+  bool is_programs(Which side, ValueId id, Origins& origins) const;
 
   /// A reason why the two do different things where they stand: another operation, another name,
   /// another constant.

@@ -98,6 +98,14 @@ def test_compare_tells_files_apart(pyc, tmp_path):
         ("a.b = {'k': 1, 'm': x}", "a.b = {'k': 2, 'm': x}", "different"),
         ("a.b = {'k': 1, 'k': x}", "a.b = {'k': 2, 'k': x}", "unproven"),
         ("a.b = {1: 1, True: x}", "a.b = {1: 2, True: x}", "unproven"),
+        ("def f(a): return -a", "def f(a): return +a", "different"),
+        ("def f(a):\n  b = a.c\n  return -b", "def f(a):\n  b = a.c\n  return +b", "different"),
+        ("def f(a): return not a", "def f(a): return not not not a", "unproven"),
+        ("def f(a): return -'a'", "def f(a): return -'b'", "unproven"),
+        ("def f(): return 1 / 0", "def f(): return 2 / 0", "unproven"),
+        ("def f(a): return +(True if a else False)", "def f(a): return 1 if a else 0", "unproven"),
+        ("def f(): x = yield 1", "def f():\n  for i in (1,): x = yield i", "unproven"),
+        ("def f(a, b): return (a, b)", "def f(a, b): return (a,) + (b,)", "unproven"),
     ],
 )
 def test_compare_looks_into_defaults_and_displays(one, other, verdict, tmp_path):
