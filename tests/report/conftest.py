@@ -48,9 +48,9 @@ class Screen:
         return self.page
 
     def until(self, condition):
-        """Waits until an expression is true; Playwright's own way evaluates in the page, which the page's policy forbids."""
+        """Waits until an expression, or what a function returns, is true; Playwright's own way evaluates in the page, which the page's policy forbids."""
         end = time.monotonic() + 60
-        while not self.page.evaluate(condition):
+        while not (condition() if callable(condition) else self.page.evaluate(condition)):
             assert time.monotonic() < end, "never true: %s; at %s" % (condition, self.page.url)
             self.page.wait_for_timeout(50)
 

@@ -90,7 +90,7 @@ def test_a_click_on_a_kernel_shows_what_it_lights_also_where_that_is_closed(scre
       return at.top >= box.top - 1 && at.top < box.bottom && line.textContent.includes(words);
     }).length"""
     kernel = page.locator(".pane").nth(2)
-    assert kernel.evaluate(inside, "async_compile.cpp_pybinding(") == 1
+    screen.until(lambda: kernel.evaluate(inside, "async_compile.cpp_pybinding(") == 1)
     assert kernel.evaluate(inside, "import os") == 0  # it opens behind the imports
     page.get_by_label("1 pane", exact=True).click()
     assert page.locator(".pane select").input_value() == "kernel"
@@ -103,7 +103,8 @@ def test_a_click_on_a_kernel_shows_what_it_lights_also_where_that_is_closed(scre
     assert "Source line" in belongs.inner_text()
     belongs.get_by_text("Graph: captured").click()
     graph = page.locator(".pane").nth(1)
-    assert page.locator(".pane").count() == 3 and graph.evaluate(inside, "= torch.abs(") == 1
+    assert page.locator(".pane").count() == 3
+    screen.until(lambda: graph.evaluate(inside, "= torch.abs(") == 1)
     assert page.locator(".ln.pin").count() == 1
     screen.picture("belongs")
     page.keyboard.press("Escape")
