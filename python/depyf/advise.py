@@ -429,9 +429,10 @@ def _breaks_causing(
             if any(each in node.callers for each in one["nodes"])
             if savings.is_of_break(node, one)
         }
-        if not found:
+        below = [each for one in node.callers for each in one.cuts_below(node.resumes_at)]
+        if not found or not all(each["help"] for each in below):
             return frozenset()
-        places |= found
+        places |= found | {(each["file"], each["line"]) for each in below}
     return frozenset(places)
 
 
@@ -458,7 +459,11 @@ def _without_gone(merged: List[Change]) -> List[Change]:
     kept = list(merged)
     for one in merged:
         for at, other in enumerate(kept):
-            removed = {(each.file, each.line) for each in (other,) + other.also if not each.within}
+            removed = {
+                (each.file, each.line)
+                for each in (other,) + other.also
+                if not each.within and each.kind != "recompile"
+            }
             if all(each.within and each.within <= removed for each in (one,) + one.also):
                 kept[at] = _and_gone(other, one)
                 kept.remove(one)
@@ -563,14 +568,38 @@ def _merged(found: List[Change]) -> List[Change]:
     one method serves, joined.
     """
     groups: Dict[Tuple[Any, ...], List[Change]] = {}
-    for one in found:
+    for one in _as_removed(found):
         # a recompile that a break causes is not a separate change: see `_without_gone`
         apart = (one.within, one.words if one.within else "")
         same: Tuple[Any, ...] = (one.patch, "" if one.patch else one.advice)
         if one.row == "value of each object":  # whatever they differ in, one compile holds them
             same = one.row, one.function
         groups.setdefault(same + apart, []).append(one)
-    return sorted(map(_joined, groups.values()), key=_rank)
+    costly = [sorted(group, key=_by_cost) for group in groups.values()]
+    return sorted(map(_joined, costly), key=_rank)
+
+
+def _as_removed(found: List[Change]) -> List[Change]:
+    """The changes, with a recompile as one that no break causes where no patch or advice removes
+    all of its breaks: those that are left make a rest that guards the same.
+    """
+    removed: Dict[Tuple[str, str], Set[Tuple[str, int]]] = {}
+    for one in found:
+        if not one.within and one.kind != "recompile":
+            places = removed.setdefault((one.patch, "" if one.patch else one.advice), set())
+            places.add((one.file, one.line))
+    kept = []
+    for one in found:
+        apart = one.kind == "recompile" and not any(map(one.within.issubset, removed.values()))
+        one = one._replace(within=frozenset()) if apart else one
+        if one.within or one.advice:
+            kept.append(one)
+    return kept
+
+
+def _by_cost(one: Change) -> Tuple[bool, float]:
+    """As `_rank`, with what costs most first, whatever is left of it after a change."""
+    return _rank(one)[0], -one.cause["cost"]
 
 
 def _joined(group: List[Change]) -> Change:
@@ -890,11 +919,17 @@ def _left_out(change: Change) -> str:
     failing = [one for one in (change,) + change.also + change.gone if _fails(one)]
     if not failing:
         return ""
-    names = list(dict.fromkeys(one.cause["nodes"][0].title for one in failing))
+    names = list(dict.fromkeys(_subject(one.cause["nodes"][0]) for one in failing))
     told = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
     end = "" if change.words.endswith(".") else "."
     form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
     return form % (end, told, "s" if len(names) == 1 else "") + _kept_so(change, failing[0])
+
+
+def _subject(node: Any) -> str:
+    """A function, or the rest of one, where a sentence begins."""
+    form = "The rest of %s after line %d"
+    return form % (node.title, node.resumes_at) if node.is_resume else str(node.title)
 
 
 def _met_at(failing: Change) -> Tuple[str, int]:

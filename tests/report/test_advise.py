@@ -1498,3 +1498,15 @@ def test_a_loop_that_torch_unrolls_once_nothing_keeps_its_function_out_is_named(
     (change,) = advise.changes(run_of([failed]))
     (told,) = advise._unrolled(change._replace(advice="a setting"), False) or [""]
     assert told.startswith("then torch unrolls the loop at loops.py:3: ")
+
+
+def test_of_several_lines_of_one_change_the_one_that_costs_most_is_named():
+    said = {"reason": "item", "text": "call_function item"}
+    found = []
+    for line, spent in ((3, 0.1), (4, 2.0), (5, 0.5)):
+        one = compiled("/a/b.py", line, 3.0, breaks=[dict(ITEM, location="/a/b.py:%d" % line)])
+        one["metrics"].update(restart_reasons=[said["reason"]])
+        one["metrics"]["dynamo_compile_time_before_restart_us"] = spent * 1e6
+        found.append(dict(one, replaced=True, verdict="exact"))
+    (change,) = advise.changes(run_of(found))
+    assert change.line == 4 and [one.line for one in change.also] == [5, 3]

@@ -210,7 +210,32 @@ def test_a_resume_function_that_was_compiled_before_is_named_at_the_break():
         1,
         ["▷ f, resumed after line 5  1/0"],
     )
-    assert again == (0, ["f  0/1", "✂ line 5: Call to g", "▷ 1/0"])
+    assert again == (0, ["f  0/1", "✂ line 5: Call to g", "▷ resumed after line 5  1/0"])
+    # which of several runs, their guards decide
+    function["entries"].append(entry(0, 1.0, compile_id="0/2", breaks=[cut], calls=["resume_1"]))
+    resume["entries"].append(entry(1, 1.0, compile_id="1/1"))
+    made = labels_of({"functions": [function, resume], "unattributed": []})
+    assert made[-1] == (0, ["f  0/2", "✂ line 5: Call to g", "▷ resumed after line 5  1/0 or 1/1"])
+
+
+def test_a_side_that_was_not_compiled_is_no_step_before_the_other_side():
+    cut = {"reason": "Branch", "location": "/a/b.py:5"}
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 2}
+    function["entries"] = [entry(0, 1.0, breaks=[cut], calls=["resume_1", "resume_2"])]
+    more = {"is_resume": True, "global_name": "resume_1", "firstlineno": 5}
+    resume = dict(function, entries=[entry(1, 1.0)], **more)
+    first, *sides = labels_of({"functions": [function, resume], "unattributed": []})
+    assert first[1][-1] == "✂ line 5: Branch"
+    assert sides == [(1, ["▷ resume_2 · no compile"]), (1, ["▷ f, resumed after line 5  1/0"])]
+
+
+def test_a_break_in_a_called_function_names_it():
+    stack = ['File "/a/b.py", line 9, in f', 'File "/a/b.py", line 3, in g']
+    cut = {"reason": "Call to print", "location": "/a/b.py:3", "user_stack": stack}
+    function = {"name": "f", "filename": "/a/b.py", "firstlineno": 8}
+    function["entries"] = [entry(0, 1.0, breaks=[cut])]
+    (row,) = labels_of({"functions": [function], "unattributed": []})
+    assert row[1][-1] == "✂ line 3 in g: Call to print"
 
 
 def test_the_flame_graph_has_the_colours_of_the_phases(screen, tmp_path):

@@ -2487,3 +2487,52 @@ torch.compile(Net(), backend="eager")(torch.ones(3))
 """
     (change,) = advise.changes(run_of_program(text, tmp_path / "layers.py"))
     assert change.advice.startswith("If the result of the decision is not a tensor, return")
+
+
+_BROKEN_TWICE = """
+def scaled(x):
+    MESSAGE
+    m = x.mean()
+    if m > 10:
+        x = x / 2
+    return x - m
+
+def whole(x):
+    y = scaled(x)
+    return (y @ y.T).relu()
+
+f = torch.compile(whole, backend="eager")
+for n in (4, 6):
+    f(torch.ones(n, 8))
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_recompile_of_a_rest_stays_where_what_is_called_breaks_at_another_line(tmp_path):
+    text = _BROKEN_TWICE.replace("MESSAGE", "print('scaled', x.shape)")
+    told = advise.text(run_of_program(text, tmp_path / "a.py"), most=9)
+    rest = r"  y\.size\(0\) was 4, is 6$"
+    assert re.search(r"(?m)^   also \S+" + rest, told) and "also removes" not in told, told
+    # the other break is one change, which removes it
+    text = _BROKEN_TWICE.replace("MESSAGE", "")
+    after = advise.text(run_of_program(text, tmp_path / "b.py"), most=9)
+    assert re.search(r"(?m)^   also removes: \S+" + rest, after), after
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_what_runs_uncompiled_is_the_rest_of_a_function_where_only_that_does(tmp_path):
+    text = """
+def f(x):
+    print("begin", x)
+    for _ in range(3):
+        x = x * 2
+        if x.sum() > 1e9:
+            break
+    return x
+
+torch.compile(f, backend="eager")(torch.ones(3))
+"""
+    told = advise.text(run_of_program(text, tmp_path / "a.py"))
+    line = 1 + (tmp_path / "a.py").read_text().partition("print(")[0].count("\n")
+    assert "The rest of f after line %d runs uncompiled at each call because of it" % line in told
+    assert " f runs uncompiled" not in told

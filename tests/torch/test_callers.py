@@ -85,6 +85,17 @@ def test_each_compile_stands_below_the_entry_whose_code_called_it(folder):
     assert [depth for depth, _, _ in second] == [0, 1, 1, 2, 3]
 
 
+def test_what_a_function_without_code_calls_stands_below_it_at_each_call(folder):
+    nodes, _ = tree_of(folder)
+    (picture,) = flow.draw(nodes)
+    rows = [(row["opens"], row["boxes"][0]["label"]) for row in picture["rows"]]
+    if not any("Outer.forward" in label for _, label in rows):
+        pytest.skip("this torch compiles the program in another way")
+    at = [label for _, label in rows].index("⤷ Outer.forward · plain Python")
+    opens, below = rows[at + 1]
+    assert opens == 1 and re.match(r"↻ ⤷ Inner\.forward  \d/1$", below)
+
+
 def test_the_stack_has_all_frames_at_lines_of_the_program(folder):
     nodes, _ = tree_of(folder)
     (inner,) = [one for one in nodes if one.title == "Inner.forward" and one.key.endswith("/0")]

@@ -266,7 +266,10 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
     }
     for name, text in texts.items():
         assert "not called while" not in text, name
-    ran = "orch made no code for it: it found nothing to compile in it, and it ran as plain Python."
+    ran = (
+        "orch made no code for it and did not trace it: it found no tensor and no module among its "
+        "variables, and it ran as plain Python."
+    )
     for name in list(texts)[:3]:
         told = " ".join(texts[name].replace("\n#", "").split())
         assert ran in told and "orch made no code for it, since it saw no call of it." in told, name
@@ -440,7 +443,8 @@ def test_the_only_rest_of_a_function_is_not_said_to_be_uncalled_perhaps(tmp_path
     assert seen == [1.0]
     for name in ("__transformed_code_0_for_*note.py", "full_code_for_*note_0.py", "README.md"):
         told = " ".join(one(tmp_path, name).replace("\n#", "").split())
-        assert "it found nothing to compile in it, and it ran as plain Python" in told, name
+        assert "did not trace it: it found no tensor" in told, name
+        assert "nothing to compile" not in told, name
         assert "no call reached it" not in told, name
 
 
@@ -492,3 +496,28 @@ def test_what_made_torch_compile_again_up_to_a_limit_is_the_change(tmp_path):
     assert first.row == "growing list" and "`seen` had 0 elements, has 1" in first.words
     assert "limit" not in [one.row for one in found]
     assert first.advice.startswith("A list that grows at each call is guarded by its length:")
+
+
+class _Output:
+    def __init__(self, loss):
+        self.loss = loss
+
+
+def test_a_rest_with_a_tensor_inside_of_an_object_is_said_to_be_not_traced(tmp_path):
+    weight = torch.nn.Parameter(torch.ones(3))
+
+    def model(x):
+        print("model")
+        return _Output((weight * x).sum())
+
+    def step(x, _):
+        out = model(x)
+        out.loss.backward()
+        return out
+
+    dump(tmp_path, step, (0,))
+    assert weight.grad is not None
+    for name in ("__transformed_code_0_for_*step.py", "full_code_for_*step_0.py", "README.md"):
+        told = " ".join(one(tmp_path, name).replace("\n#", "").split())
+        assert "did not trace it: it found no tensor" in told, name
+        assert "Torch searches lists, tuples and dicts of those, and no other objects." in told

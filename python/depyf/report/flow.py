@@ -15,11 +15,13 @@ from depyf.report import words
 from depyf.report.overview import Node
 from depyf.report.words.stacks import short_place
 
-#: key -> nodes below; key -> number of its form; node, depth and count of one row
+#: key -> nodes below; key -> number of its form; node, depth and count of one row: _PLAIN where it
+#: stands for a function that runs as plain Python, and has rows below it
 Children = Dict[str, List[Node]]
 Forms = Dict[str, int]
 Row = Tuple[Node, int, int]
 
+_PLAIN = -1
 _DEEPEST = 12  # a deeper row is drawn at this indent
 #: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
 #: one picture
@@ -132,6 +134,7 @@ def _forms(roots: List[Node], children: Children) -> Forms:
             breaks,
             len(_again(node, children)),
             len(node.uncompiled),
+            tuple(one.title for one in node.by_way),
         )
         form = own, tuple(found[child.key] for child in children[node.key])
         found[node.key] = numbers.setdefault(form, len(numbers))
@@ -145,14 +148,18 @@ def _rows(roots: List[Node], children: Children, forms: Forms) -> List[Row]:
     while stack:
         node, depth, count = stack.pop()
         rows.append((node, depth, count))
-        if not count:
+        if not count:  # below a function that runs as plain Python, the rows are there
             stack.extend(reversed(_folded(children[node.key], forms, depth + 1)))
     return rows
 
 
 def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
-    """Neighbours of one form beyond a few as one row."""
-    rows, at = [], 0
+    """Neighbours of one form beyond a few as one row; those that a function calls which runs as
+    plain Python below a row of that.
+    """
+    rows: List[Row] = []
+    at = 0
+    way: List[Node] = []  # those of the rows above
     while at < len(nodes):
         stop = at + 1
         while (
@@ -162,27 +169,51 @@ def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
         ):
             stop += 1
         shown = stop if stop - at <= _ALIKE + 1 else at + _ALIKE
-        rows += [(node, depth, 0) for node in nodes[at:shown]]
+        if nodes[at].by_way != way:
+            way = nodes[at].by_way
+            rows += [(one, depth + below, _PLAIN) for below, one in enumerate(way)]
+        rows += [(node, depth + len(way), 0) for node in nodes[at:shown]]
         if shown < stop:
-            rows.append((nodes[shown], depth, stop - shown))
+            rows.append((nodes[shown], depth + len(way), stop - shown))
         at = stop
     return rows
 
 
 def _draw(rows: List[Row], children: Children) -> Dict[str, Any]:
-    depths = [min(depth, _DEEPEST) for _, depth, _ in rows[:_ROWS]]
+    drawn: List[Tuple[List[Dict[str, Any]], int]] = []  # boxes, depth
+    for node, depth, count in rows[:_ROWS]:
+        drawn.append(([_plain(node)] if count == _PLAIN else [_more(node, count)], depth))
+        if count:
+            continue
+        after = _again(node, children)
+        ways = [one for one in children[node.key] if one.is_resume]
+        if len(after) + len(ways) < 2:
+            drawn[-1] = _row(node) + after, depth
+        else:  # beside each other: one after the other would be an order
+            drawn[-1] = _row(node), depth
+            drawn += [([one], depth + 1) for one in after]
+    depths = [min(depth, _DEEPEST) for _, depth in drawn]
     return {
         "rows": [
             {
-                "boxes": [_more(node, count)] if count else _row(node) + _again(node, children),
+                "boxes": boxes,
                 "opens": depth - before,  # by one at most, since a row is below the one before it
                 "closes": depth - after,
             }
-            for (node, _, count), depth, before, after in zip(
-                rows, depths, [-1] + depths, depths[1:] + [0]
+            for (boxes, _), depth, before, after in zip(
+                drawn, depths, [-1] + depths, depths[1:] + [0]
             )
         ],
-        "hidden": sum(count or 1 for _, _, count in rows[_ROWS:]),
+        "hidden": sum(max(count, 0) or 1 for _, _, count in rows[_ROWS:] if count != _PLAIN),
+    }
+
+
+def _plain(node: Node) -> Dict[str, Any]:
+    return {
+        "label": "%s %s · plain Python" % ("▷" if node.is_resume else "⤷", _clip(node.called, 80)),
+        "kind": "function",
+        "link": "#compile/%s/why" % node.key,
+        "title": "torch made no code for it (compile %s), and it calls what is below" % node.key,
     }
 
 
@@ -199,22 +230,15 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
     """The resume functions in which it goes on and that have no row below it: torch compiled them
     for another call, or made no compile of them.
     """
-    below = {id(child.function or child) for child in children[node.key]}
-    found: Dict[int, Node] = {}
+    rows = [one for child in children[node.key] for one in [child] + child.by_way]
+    below = {id(one.function or one) for one in rows}
+    found: Dict[int, List[Node]] = {}
     for child in node.children:
         own = id(child.function or child)
         if child.is_resume and own not in below:
-            found.setdefault(own, child)
+            found.setdefault(own, []).append(child)
     return (
-        [
-            {
-                "label": "▷ " + child.key,
-                "kind": "function",
-                "link": "#compile/" + child.key,
-                "title": "continues in %s, which was compiled for another call" % child.called,
-            }
-            for child in found.values()
-        ]
+        [_of_another_call(made) for made in found.values()]
         + [
             {
                 "label": "▷ %s · no compile" % name,
@@ -226,6 +250,23 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
         ]
         + _plain_rest(node)
     )
+
+
+def _of_another_call(made: List[Node]) -> Dict[str, Any]:
+    """A resume function whose compiles were all made below other rows: which of them fits a call,
+    its guards decide.
+    """
+    first = made[0]
+    named = " or ".join(one.key for one in made)
+    named = named if len(made) <= _ALIKE else "one of %d compiles" % len(made)
+    at = resumed_after("", first.resumes_at).lstrip(", ") + first.apart
+    return {
+        "label": "▷ %s  %s" % (at, named),
+        "kind": "function",
+        "link": "#compile/" + first.key,
+        "title": "continues in %s, which was compiled for another call: %s runs where its guards "
+        "hold" % (first.called, named),
+    }
 
 
 def _plain_rest(node: Node) -> List[Dict[str, Any]]:
@@ -298,12 +339,14 @@ def _row(node: Node) -> List[Dict[str, Any]]:
                 "title": "torch found nothing in it to compile",
             }
         )
-    for graph_break in node.breaks[:2]:
-        line = "line %d: " % graph_break["line"] if graph_break["line"] else ""
+    for graph_break, raw in zip(node.breaks[:2], entry.get("breaks") or ()):
+        callee = node.callee_of(raw)
+        callee = " in " + _clip(callee, 60) if callee else ""
+        line = "line %d%s: " % (graph_break["line"], callee) if graph_break["line"] else ""
         elsewhere = os.path.normpath(graph_break["file"]) != os.path.normpath(node.place[0])
         # a row tells its file to who points at it: a reader takes it for that of the program
         if line and (elsewhere or words.in_library(node.place[0])):
-            line = short_place(graph_break["file"], graph_break["line"]) + ": "
+            line = "%s%s: " % (short_place(graph_break["file"], graph_break["line"]), callee)
         row.append(
             {
                 "label": "✂ %s%s" % (line, _clip(graph_break["what"], 60)),

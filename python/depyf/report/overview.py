@@ -220,6 +220,8 @@ class Node:
         )
         self.called_at = ("", 0)  # there: file and line of the program
         self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
+        # functions that torch gave up, as plain Python between `outer` and this one, outermost first
+        self.by_way: List["Node"] = []
         # the compile in whose code the call was that made this one, where the stack tells
         self.parent: Optional["Node"] = None
         self.began = 0.0  # seconds, comparable within a run
@@ -689,6 +691,13 @@ class Node:
         same = names[0] == names[1] and function.get("filename") == other.get("filename")
         return rest.is_resume and same and self.has_line(rest.resumes_at)
 
+    def callee_of(self, graph_break: Document) -> str:
+        """The name of the function that a break is in, where its code calls that; "" for its own.
+        """
+        frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
+        names = [one.group("name").strip() for one in frames if one is not None]
+        return names[-1] if len(self.way_to(graph_break)) > 1 else ""
+
     def has_line(self, line: int) -> bool:
         """Whether a line of its file can be one of the function, with the rests of it; False only
         where that is known.
@@ -715,6 +724,21 @@ class Node:
             if any(path == file and line in lines for path, line in places):
                 found.append(told)
         return found
+
+    def cuts_below(self, line: int) -> List[words.Said]:
+        """The breaks of the functions that its code calls at a line, of their rests, and of what
+        those call: each splits this function after that line.
+        """
+        work = [one for one in self.frames if one.called_at[1] == line]
+        seen: Set[int] = set()  # a dump may hold parts that call each other in a circle
+        found = []
+        while work:
+            node = work.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                work += node.children + node.frames
+                found += node.breaks + ([node.failure] if node.failure else [])
+        return [one for one in found if one["line"]]
 
     def _say_where_it_is_uncut(self, graph_break: Document) -> None:
         """Says of a break at which torch gave the function up in which loop or `try` it is."""
@@ -1463,8 +1487,9 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
             continue
         way = callers.of(node)
         # a function that torch gave up runs as plain Python in the code of each of its callers
+        given_up = []
         while len(way) > 1 and not way[0].entry.get("name") and way[0].parent is not way[1]:
-            del way[0]
+            given_up.insert(0, way.pop(0))
         if node.is_resume and not node.callers:
             # torch made it inside of the code that calls it: no name of the program leads to it
             for outer in way[:1]:
@@ -1477,6 +1502,7 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
         for outer in way:
             if outer.function is not node.function or outer.function is None:
                 node.parent = outer
+                node.by_way = given_up if outer is way[0] else []
                 node.called_inside(outer, callers.call_in(node, outer))
                 break
     for node in nodes:

@@ -46,19 +46,24 @@ def given_up(entry: Document) -> Dict[str, str]:
 #: of a resume function that other code calls and that has no compile: torch lets a call run as it
 #: is, and tells nobody, where it finds no tensor in it
 NO_COMPILE_OF_REST = (
-    "torch made no code for it: either no call reached it, or torch found nothing to compile in "
-    "it and it ran as plain Python."
+    "torch made no code for it: either no call reached it, or torch did not trace it, as where it "
+    "finds no tensor among its variables, and it ran as plain Python."
 )
 _NO_COMPILE_OF_ONLY_REST = (
-    "torch made no code for it. Either torch found nothing to compile in it and it ran as plain "
-    "Python, or no call reached it, since an exception came first."
+    "torch made no code for it. Either torch did not trace it, as where it finds no tensor among "
+    "its variables, and it ran as plain Python, or no call reached it, since an exception came "
+    "first."
 )
 _NOTHING_IN_ONLY_REST = (
-    "torch made no code for it: torch found nothing to compile in it, and it ran as plain Python, "
-    "unless each call ended at the break with an exception that the program caught."
+    "torch made no code for it: torch did not trace it, as where it finds no tensor among its "
+    "variables, and it ran as plain Python, unless each call ended at the break with an exception "
+    "that the program caught."
 )
+#: torch decides so before it begins a compile
 _LOOKED_AT = (
-    "torch made no code for it: it found nothing to compile in it, and it ran as plain Python."
+    "torch made no code for it and did not trace it: it found no tensor and no module among its "
+    "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and no "
+    "other objects."
 )
 _NOT_CALLED = "torch made no code for it, since it saw no call of it."
 _TRACED_INTO = (
