@@ -78,7 +78,7 @@ class Advice:
 
     Attributes:
         document: the run.
-        nodes: as `overview.nodes_of` gives them.
+        nodes: as `overview.nodes_of` gives them, with what is advised here as what helps first.
         causes: as `overview.causes` gives them.
         found: a change for each cause for which there is advice, the most important first.
     """
@@ -90,6 +90,8 @@ class Advice:
         self.nodes = overview.nodes_of([document]) if nodes is None else list(nodes)
         self.causes = overview.causes(self.nodes)
         self.found = _found(document, self.nodes, self.causes)
+        for one in self.found:
+            _lead_with(one)
         self._listed: Dict[int, List[Change]] = {}
 
     def listed(self, most: int = 3) -> List[Change]:
@@ -138,6 +140,22 @@ class Advice:
 
 #: changes that are worth most, and stand before the others
 _CHOSEN = 3
+
+
+def _lead_with(change: Change) -> None:
+    """Has the advice of a change stand first where its break is told elsewhere, without what was
+    passed over for it.
+    """
+    said = change.cause.get("break") or change.cause.get("failure")
+    if said is None or not change.advice:
+        return
+    known = said["file"], said["line"], said["row"]
+    for node in change.cause["nodes"]:
+        for one in node.breaks + ([node.failure] if node.failure else []):
+            if (one["file"], one["line"], one["row"]) == known and one["help"][:1]:
+                at = one["help"].index(change.advice) if change.advice in one["help"] else None
+                one["help"] = [change.advice] if at is None else one["help"][at:]
+                one["patches"] = [""] if at is None else one["patches"][at:]
 
 
 def _listed(found: List[Change], most: int) -> List[Change]:

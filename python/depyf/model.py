@@ -8,6 +8,7 @@ model, and writers (`torch.dump`, `report`, `torch.notebook`) register in `Write
 """
 
 import json
+import re
 import sys
 import time
 import types
@@ -36,6 +37,22 @@ def resumed_after(title: str, line: int) -> str:
         line: of the break.
     """
     return "%s, resumed after line %d" % (title, line)
+
+
+#: the part of such a title up to the line and its file
+RESUMED = re.compile(r", resumed after line \d+(?: of [^,]+)?")
+
+
+def told_apart(title: str, apart: str) -> str:
+    """The title of a resume function with what tells it from another one of that title.
+
+    Args:
+        title: as `resumed_after` makes it, with or without where its code begins.
+        apart: as "(2nd of 2)" with a blank before it, or "".
+    """
+    if not RESUMED.search(title):
+        return title + apart
+    return RESUMED.sub(lambda match: match.group() + apart, title, count=1) if apart else title
 
 
 _COMPILED_AUTOGRAD = " (compiled autograd)"

@@ -573,7 +573,9 @@ def test_analysis_that_began_again_at_graph_breaks_says_so():
     cut = {"reason": "Failed to trace", "location": "/a/b.py:1"}
     entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
     (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
-    assert row["help"] == "It did so at a graph break, and would not without it."
+    assert row["help"] == (
+        "It did so at a graph break; without it, torch does so at the next, if there is one."
+    )
 
 
 @pytest.mark.parametrize("parameters, marked", [(None, True), (["x"], True), (["y"], False)])
@@ -1046,3 +1048,17 @@ def test_what_torch_tells_its_own_developers_is_left_out():
     )
     found = words.of_break({"reason": "Missing tp_something", "explanation": said})
     assert found["why"] == "Dynamo does not support next() on x."
+
+
+def test_a_value_at_a_position_of_a_dict_is_written_as_a_program_would():
+    name = "dict.__getitem__(L['outputs'], list(dict.keys(L['outputs']))[0])"
+    said = words.of_reason(
+        "0/0: tensor '%s' size mismatch at index 1. expected 5, actual 1" % name
+    )
+    assert said["words"] == "`list(outputs.values())[0].size(1)` was 5, is 1"
+
+
+def test_one_keyword_argument_is_counted_as_one():
+    assert words.of_reason("0/0: len(L['kwargs']) == 1")["words"].startswith(
+        "the call had 1 keyword argument, has"
+    )

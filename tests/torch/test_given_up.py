@@ -521,3 +521,20 @@ def test_a_rest_with_a_tensor_inside_of_an_object_is_said_to_be_not_traced(tmp_p
         told = " ".join(one(tmp_path, name).replace("\n#", "").split())
         assert "did not trace it: it found no tensor" in told, name
         assert "Torch searches lists, tuples and dicts of those, and no other objects." in told
+
+
+def test_a_side_that_ran_as_plain_python_has_one_name_in_all_files(tmp_path):
+    def check(x, limit):
+        y = x + 1
+        if y.max() > limit:
+            raise ValueError("max %.1f over %s" % (float(y.max()), limit))
+        return y
+
+    with pytest.raises(ValueError):
+        dump(tmp_path, check, (5, 0))
+    texts = [
+        one(tmp_path, name)
+        for name in ("__transformed_code_0_for_*check.py", "full_code_for_*check_0.py", "README.md")
+    ]
+    names = [set(re.findall(r"resumed after line \d+ \(\d\w\w of 2\)", one)) for one in texts]
+    assert names[0] and names[0] == names[1] == names[2], names

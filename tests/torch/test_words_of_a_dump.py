@@ -400,3 +400,20 @@ def test_an_exception_of_the_program_is_named_with_its_line(
     readme = (tmp_path / "README.md").read_text()
     told = [one for one in readme.splitlines() if one.startswith("- no code at ")]
     assert any(":%d: " % line in one and said in one for one in told), readme
+
+
+def test_a_number_that_differs_beside_a_size_is_told_with_it(tmp_path):
+    def scaled(x, scale):
+        return x * scale
+
+    with depyf.prepare_debug(str(tmp_path)):
+        compiled = torch.compile(scaled, backend="eager")
+        for size, scale in ((4, 2.0), (6, 3.0)):
+            compiled(torch.ones(size), scale)
+    text = (tmp_path / "README.md").read_text()
+    (why,) = re.findall(r"(?m)^- compiled again because: (.*)$", text)
+    names = ("x.size(0)", "4", "6"), ("scale", "2.0", "3.0")
+    if "x.size(0)" not in why:
+        names = names[::-1]
+    told = "`%s` was %s, is %s" % names[0], "beside it, `%s` was %s, is %s" % names[1]
+    assert all(one in why for one in told), why

@@ -942,6 +942,26 @@ def _differing(reason: words.Said, tried: Document, entry: Document) -> List[Tup
     return found
 
 
+def _numbers_beside(
+    reason: words.Said, tried: Document, entry: Document
+) -> List[Tuple[str, str, str]]:
+    """(name, before, after) of the numbers that were constants of the earlier compile and had other
+    values at the call that made this one, for which they are any numbers.
+    """
+    now = {
+        words.short(str(one.get("source") or "")): str(one.get("val"))
+        for one in entry.get("symbols") or ()
+        if isinstance(one, dict)
+    }
+    own = words.short(reason["name"])
+    return [
+        (name, before, now[name])
+        for (what, name), before in _asked_of(tried).items()
+        if what == "value" and name in now and name != own and _OF_PROGRAM.match(name)
+        if words.is_number(before) and words.is_number(now[name]) and before != now[name]
+    ]
+
+
 def _tell_differing(nodes: Sequence[Node]) -> None:
     """Says in the advice for a recompile what else has to change to spare it."""
     for node in nodes:
@@ -954,6 +974,8 @@ def _tell_differing(nodes: Sequence[Node]) -> None:
             others = _differing(reason, tried, node.entry) if tried is not None else []
             if others:
                 words.describe_differing(reason, others)
+            elif tried is not None:
+                words.describe_numbers(reason, _numbers_beside(reason, tried, node.entry))
 
 
 def _small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, str]]:
@@ -1487,7 +1509,7 @@ def _connect_frames(nodes: Sequence[Node]) -> None:
             continue
         way = callers.of(node)
         # a function that torch gave up runs as plain Python in the code of each of its callers
-        given_up = []
+        given_up: List[Node] = []
         while len(way) > 1 and not way[0].entry.get("name") and way[0].parent is not way[1]:
             given_up.insert(0, way.pop(0))
         if node.is_resume and not node.callers:
@@ -1962,7 +1984,7 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
     ]
     meant = [node for node in nodes if node.cuts and node not in cut + of_floats]
     parts = [
-        (cut, "at a graph break, and would not without it"),
+        (cut, "at a graph break; without it, torch does so at the next, if there is one"),
         (meant, "at the break that torch's optimizer makes on purpose, which needs no action"),
         (of_floats, "because of %s (TensorifyScalarRestartAnalysis)" % _floats(of_floats)),
     ]

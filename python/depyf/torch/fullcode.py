@@ -19,7 +19,7 @@ from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier, is_writable
 from depyf.interrupts import pass_on
-from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run
+from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run, told_apart
 from depyf.plain import file_of, name_of
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
@@ -869,7 +869,7 @@ def _section(
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
-    title = legend.wrapped("---- %s " % _comment(function.title + apart) + "-" * 4)
+    title = legend.wrapped("---- %s " % _comment(told_apart(function.title, apart)) + "-" * 4)
     title = title[:-1] + "-" * (_WIDTH - len(title[title.rfind("# ----") :]) + 1) + "\n"
     where = legend.wrapped(_comment(function.where))
     if called_as:
@@ -965,6 +965,10 @@ class Renderer:
     def _apart(self, function: Function) -> str:
         """What tells it from another resume function of the same line."""
         node = self._nodes.get(id(function.entries[0])) if function.entries else None
+        if node is None and function.global_name:  # torch made no code of it
+            wanted = function.global_name
+            known = (one for one in self._nodes.values() if one.entry.get("resumes") == wanted)
+            node = next(known, None)
         return node.apart if node is not None else ""
 
     def _uncompiled(

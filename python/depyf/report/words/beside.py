@@ -710,15 +710,34 @@ def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> N
         found: the reason.
         others: (name, before, after) of each; `after` is "" for any number.
     """
-    named = ["`%s` was %s, is %s" % (name, a, b or "another") for name, a, b in others[:_DIFFERING]]
-    more = len(others) - len(named)
-    told = "; ".join(named) + ("; and %d more" % more if more else "")
+    told = _differing(others)
     found["words"] += "; beside it, " + told
     end = " That alone spares no compile: %s. %s to stay the same, too." % (
         told,
         "It has" if len(others) == 1 else "They have",
     )
     found["help"] = [one + end for one in found["help"]]
+
+
+def _differing(others: Sequence[Tuple[str, str, str]]) -> str:
+    named = ["`%s` was %s, is %s" % (name, a, b or "another") for name, a, b in others[:_DIFFERING]]
+    more = len(others) - len(named)
+    return "; ".join(named) + ("; and %d more" % more if more else "")
+
+
+def describe_numbers(found: Said, others: Sequence[Tuple[str, str, str]]) -> None:
+    """Says that numbers differ, too, which a setting for all numbers covers and a mark does not.
+
+    Args:
+        found: the reason.
+        others: as of `describe_differing`.
+    """
+    if not others:
+        return
+    told = _differing(others)
+    found["words"] += "; beside it, " + told
+    end = " That alone spares no compile: %s." % told
+    found["help"] = [one + end if "mark_dynamic(" in one else one for one in found["help"]]
 
 
 def describe_stop(found: Said) -> None:

@@ -62,8 +62,8 @@ _NOTHING_IN_ONLY_REST = (
 #: torch decides so before it begins a compile
 _LOOKED_AT = (
     "torch made no code for it and did not trace it: it found no tensor and no module among its "
-    "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and no "
-    "other objects."
+    "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and "
+    "no other objects."
 )
 _NOT_CALLED = "torch made no code for it, since it saw no call of it."
 _TRACED_INTO = (

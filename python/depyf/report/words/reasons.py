@@ -68,9 +68,14 @@ _STACK_PLACE = re.compile(
 )
 
 
+#: how torch writes the value at a position of a dict, such as the outputs of a model
+_VALUE_AT = re.compile(r"\bdict\.__getitem__\((\w+), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
+
+
 def short(text: str) -> str:
     """A guard's text with `x` for `L['x']`, as torch itself writes reasons from 2.7 on."""
-    return re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
+    named = re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
+    return _VALUE_AT.sub(r"list(\1.values())[\2]", named)
 
 
 #: what torch calls a value that stood on the stack at a graph break, and one of a caller's frame
@@ -403,7 +408,8 @@ def _describe_length(found: Said, match: Match[str]) -> None:
     name = match.group("name") or str(match.groupdict().get("empty"))
     found.update(kind="container", name=name, before=match.group("before") or "0")
     if name == "kwargs":
-        found["words"] = "the call had %s keyword arguments, has another number" % found["before"]
+        had = _counted(found["before"], "keyword argument")
+        found["words"] = "the call had %s, has another number" % had
         advise(found, "keys")
         return
     thing = "module" if _IN_MODULES.search(name) else "element"

@@ -15,6 +15,7 @@ from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import violation
 from depyf.interrupts import pass_on
 from depyf.model import (
+    RESUMED,
     Artifact,
     Entry,
     Function,
@@ -24,6 +25,7 @@ from depyf.model import (
     backward_of,
     is_backward_pass,
     resumed_after,
+    told_apart,
 )
 from depyf.plain import attribute_of, file_of, name_of, text_of
 from depyf.report import words
@@ -570,7 +572,7 @@ class Session(Records):
             own = function.global_name or ""
             called = " The code that calls it names it %s." % _listed(names.get(own, [own]))
             called = called if own else ""
-            goes_on = _told_apart(entry._goes_on, self._apart.get(own, ""))
+            goes_on = told_apart(entry._goes_on, self._apart.get(own, ""))
             texts.append("This is %s.%s" % (goes_on, called))
         for rest in entry._rests:
             code = rest._code.get()
@@ -590,7 +592,7 @@ class Session(Records):
                     compiles, given_up, len(entry._rests), outer, well, known_calls
                 )
             known_as = entry.aliases.get(rest.name, rest.name)
-            title = _told_apart(rest.title, self._apart.get(known_as, ""))
+            title = told_apart(rest.title, self._apart.get(known_as, ""))
             texts.append("%s is %s. %s" % (rest.name, title, said[0].upper() + said[1:]))
         if entry.runs_on:
             said = words.runs_on_from(entry.runs_on)
@@ -943,7 +945,9 @@ class Session(Records):
         codes: Dict[str, Set[str]] = {}
         for entry in self.run.entries():
             for rest in entry._rests:
-                codes.setdefault(rest.title, set()).add(entry.aliases.get(rest.name, rest.name))
+                match = RESUMED.search(rest.title)  # what follows, the report does not say
+                title = rest.title[: match.end()] if match else rest.title
+                codes.setdefault(title, set()).add(entry.aliases.get(rest.name, rest.name))
         if all(len(names) == 1 for names in codes.values()):
             return {}
         found: Dict[str, str] = {}
@@ -1085,14 +1089,6 @@ def _outputs_of(entry: Entry) -> Tuple[str, ...]:
 def _file_of(code: types.CodeType) -> str:
     """The name of the file of a code object, without its folders."""
     return os.path.basename(file_of(code))
-
-
-_RESUMED = re.compile(r", resumed after line \d+(?: of [^,]+)?")
-
-
-def _told_apart(title: str, apart: str) -> str:
-    """The title of a resume function with what tells it from another one of that title."""
-    return _RESUMED.sub(lambda match: match.group() + apart, title, count=1) if apart else title
 
 
 def _listed(names: List[str]) -> str:
