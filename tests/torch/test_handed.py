@@ -216,3 +216,20 @@ def test_a_dump_says_what_torch_left_out_of_a_function(tmp_path):
         assert what.get(title.split(" ")[0], what.get(title, title)) in there
     sources = [line for line in lines if __file__ not in line]
     assert max(map(len, sources)) <= 100
+
+
+def test_a_tuple_has_not_the_name_of_one_of_its_items(tmp_path):
+    def attended(x):
+        print("attended")
+        return x * 2, x.sum()
+
+    def layer(x):
+        output, weights = attended(x)
+        return output + 1
+
+    dump(tmp_path, layer, torch.ones(3))
+    (path,) = tmp_path.glob("__transformed_code_0_for_torch_dynamo_resume_in_*layer_at_*.py")
+    text = code(path)
+    assert "__nested_frame_values, attended_result" in text
+    assert "attended_result_0 = attended_result[0]" in text
+    assert not re.search(r"\boutput\b", text)

@@ -22,7 +22,7 @@ _MOST = 60
 
 _PROLOGUE = "(__is_tracing_resume_prologue)"
 _JUMP = re.compile(r"^[\s\d>]*JUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (\d+)\)$", re.M)
-_OPERATION = re.compile(r"^[\s\d>]*?\d+ ([A-Z][A-Z_0-9]+) *(?:-?\d+ )?(?:\((.*)\))?$", re.M)
+_OPERATION = re.compile(r"^[\s\d>]*?\d+ ([A-Z][A-Z_0-9]+) *(?:-?\d+ ?)?(?:\((.*)\))?$", re.M)
 _STORES = frozenset(("STORE_FAST", "STORE_DEREF", "STORE_GLOBAL", "STORE_NAME"))
 _NOTHING = frozenset(("NOP", "CACHE", "EXTENDED_ARG", "RESUME", "NOT_TAKEN"))
 

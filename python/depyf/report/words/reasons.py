@@ -408,8 +408,8 @@ def _describe_length(found: Said, match: Match[str]) -> None:
     name = match.group("name") or str(match.groupdict().get("empty"))
     found.update(kind="container", name=name, before=match.group("before") or "0")
     if name == "kwargs":
-        had = _counted(found["before"], "keyword argument")
-        found["words"] = "the call had %s, has another number" % had
+        given = _counted(found["before"], "keyword argument")
+        found["words"] = "the call had %s, has another number" % given
         advise(found, "keys")
         return
     thing = "module" if _IN_MODULES.search(name) else "element"
