@@ -1052,9 +1052,7 @@ def test_what_torch_tells_its_own_developers_is_left_out():
 
 def test_a_value_at_a_position_of_a_dict_is_written_as_a_program_would():
     name = "dict.__getitem__(L['outputs'], list(dict.keys(L['outputs']))[0])"
-    said = words.of_reason(
-        "0/0: tensor '%s' size mismatch at index 1. expected 5, actual 1" % name
-    )
+    said = words.of_reason("0/0: tensor '%s' size mismatch at index 1. expected 5, actual 1" % name)
     assert said["words"] == "`list(outputs.values())[0].size(1)` was 5, is 1"
 
 

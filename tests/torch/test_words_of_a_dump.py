@@ -1,5 +1,6 @@
 """What a reader of a dump meets in its files, and what the files say of it."""
 
+import html
 import re
 import sys
 
@@ -417,3 +418,19 @@ def test_a_number_that_differs_beside_a_size_is_told_with_it(tmp_path):
         names = names[::-1]
     told = "`%s` was %s, is %s" % names[0], "beside it, `%s` was %s, is %s" % names[1]
     assert all(one in why for one in told), why
+
+
+def test_the_page_advises_for_a_branch_that_raises_what_the_readme_does(tmp_path):
+    def checked(x):
+        if x.sum() > 100:
+            raise ValueError("too large")
+        return x * 2
+
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(checked, backend="eager")(torch.ones(3))
+    text = (tmp_path / "README.md").read_text()
+    (change,) = re.findall(r"(?m)^\d+\. .* Change: (.*)$", text)
+    page = html.unescape((tmp_path / "index.html").read_text())
+    begin = change.partition("`")[0][:60]
+    assert begin in page and not change.startswith("torch.where")
+    assert "torch.where(" in change or "torch.where(condition" not in page

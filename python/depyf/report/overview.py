@@ -220,7 +220,7 @@ class Node:
         )
         self.called_at = ("", 0)  # there: file and line of the program
         self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
-        # functions that torch gave up, as plain Python between `outer` and this one, outermost first
+        # functions that torch gave up, which run between `outer` and this one, outermost first
         self.by_way: List["Node"] = []
         # the compile in whose code the call was that made this one, where the stack tells
         self.parent: Optional["Node"] = None
@@ -692,8 +692,7 @@ class Node:
         return rest.is_resume and same and self.has_line(rest.resumes_at)
 
     def callee_of(self, graph_break: Document) -> str:
-        """The name of the function that a break is in, where its code calls that; "" for its own.
-        """
+        """The name of the function that a break is in, where its code calls that; "" for its own."""
         frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
         names = [one.group("name").strip() for one in frames if one is not None]
         return names[-1] if len(self.way_to(graph_break)) > 1 else ""
