@@ -863,8 +863,8 @@ def test_an_analysis_that_began_again_for_a_float_would_do_so_without_the_break(
     text = advise.text(run_of([first, again]))
     assert "analysis that torch discarded and restarted: item and for 1 other reason" in text
     assert (
-        "Of the 2 compiles that began again, 1 (1/1) did so at a graph break, and would not without "
-        "it; 1 (7/1) did so because of a float (TensorifyScalarRestartAnalysis). Torch took the float"
+        "Of the 2 compiles that began again, 1 (1/1) did so at a graph break (without it, torch does "
+        "so at the next, if there is one); 1 (7/1) did so because of a float (TensorifyScalarRestartAnalysis). Torch took the float"
     ) in text
 
 

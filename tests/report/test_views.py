@@ -27,7 +27,7 @@ def test_overview_says_what_happened_and_what_to_do(screen, dumps):
     boxes = texts(screen, ".flow .box")
     assert any("toy_example" in box and "0/0" in box for box in boxes)
     assert any(box.startswith("✂") and "15" in box for box in boxes)
-    assert sum("after line 15" in box for box in boxes) == 2 and any(
+    assert sum(", resumed after line 15" in box for box in boxes) == 2 and any(
         "kernel" in box for box in boxes
     )
     assert page.locator(".functions tbody tr").count() == 3
@@ -415,7 +415,7 @@ def test_a_trace_log_makes_a_page(screen, dumps, tmp_path):
         in page.locator(".cause", has_text=re.compile(r"program\.py:15\b")).first.inner_text()
     )
     # two resume functions of the toy, one of it from torch's caches, one of its run with provenance
-    assert sum("after line 15" in box for box in texts(screen, ".flow .box")) == 4
+    assert sum(", resumed after line 15" in box for box in texts(screen, ".flow .box")) == 4
     screen.go("compile/0/0")
     pane = page.locator(".pane").first
     assert "lines that torch names" in pane.locator("option:checked").inner_text()

@@ -574,7 +574,7 @@ def test_analysis_that_began_again_at_graph_breaks_says_so():
     entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "breaks": [cut]}
     (row,) = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
     assert row["help"] == (
-        "It did so at a graph break; without it, torch does so at the next, if there is one."
+        "It did so at a graph break (without it, torch does so at the next, if there is one)."
     )
 
 

@@ -692,7 +692,7 @@ class Node:
         return rest.is_resume and same and self.has_line(rest.resumes_at)
 
     def callee_of(self, graph_break: Document) -> str:
-        """The name of the function that a break is in, where its code calls that; "" for its own."""
+        """The function that a break is in, where its code calls that; "" for its own."""
         frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
         names = [one.group("name").strip() for one in frames if one is not None]
         return names[-1] if len(self.way_to(graph_break)) > 1 else ""
@@ -1983,7 +1983,7 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
     ]
     meant = [node for node in nodes if node.cuts and node not in cut + of_floats]
     parts = [
-        (cut, "at a graph break; without it, torch does so at the next, if there is one"),
+        (cut, "at a graph break (without it, torch does so at the next, if there is one)"),
         (meant, "at the break that torch's optimizer makes on purpose, which needs no action"),
         (of_floats, "because of %s (TensorifyScalarRestartAnalysis)" % _floats(of_floats)),
     ]
