@@ -166,12 +166,13 @@ def _listed(found: List[Change], most: int) -> List[Change]:
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
     if len(kept) < len(found):
         return _listed(kept, most)
-    chosen = _taken_one_by_one(merged, {}, _rank, most)
+    order = _Order(merged)
+    chosen = _taken_one_by_one(merged, {}, order.rank, most, order.told)
     places = {id(one.cause) for one in chosen}
     taken: Dict[str, float] = {}
-    first = _taken_one_by_one(chosen, taken, _by_saving)
+    first = _taken_one_by_one(chosen, taken, order.by_saving)
     others = [one for one in merged if id(one.cause) not in places]
-    return first + _taken_one_by_one(others, taken, _by_saving)
+    return first + _taken_one_by_one(others, taken, order.by_saving)
 
 
 def _taken_one_by_one(
@@ -179,6 +180,7 @@ def _taken_one_by_one(
     taken: Dict[str, float],
     rank: Callable[[Change], Tuple[Any, ...]],
     most: Optional[int] = None,
+    told: Optional[Set[Any]] = None,
 ) -> List[Change]:
     """The changes in the order in which each is the first of those left, with the `seconds` that
     are left of it after those before it; of those that are alike, the first given.
@@ -187,6 +189,7 @@ def _taken_one_by_one(
         taken: what those above save, by the keys of compiles, to which theirs is added.
         rank: by which the least is the first.
         most: how many are wanted.
+        told: the functions that those above keep from running uncompiled, as `taken`.
     """
     waiting = [(rank(one), at) for at, one in enumerate(_left(one, taken) for one in changes)]
     heapq.heapify(waiting)
@@ -198,6 +201,8 @@ def _taken_one_by_one(
             heapq.heappush(waiting, (rank(one), at))
             continue
         found.append(one)
+        if told is not None:
+            told |= _spares(one)
         if not one.unsure:
             taken.update((key, max(value, taken.get(key, 0.0))) for key, value in one.each.items())
     return found
@@ -256,6 +261,10 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         if said["help"]:
             of_compile = _outermost(node)[1] if cause["kind"] == "recompile" else ("", 0)
             advice, patch = _first_patch(said, file, line, known, caller, of_compile)
+        if said["row"] == "global state" and "grad mode" in words and known.program:
+            switched = uses.mode_switched_at(known.program)
+            told = switched and place(known.program, switched, False)
+            advice += _SWITCHED % told if switched else ""
         each = cause["each"]
         again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
@@ -286,6 +295,13 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
         reasons.append(cause.get("reason") or {})
     one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, known))
     return sorted(one_for_each, key=_rank)
+
+
+#: what is told beside grad mode, which is often changed together with the mode of a module
+_SWITCHED = (
+    " Where a module is in training mode at one call and not at another, which %s changes, torch "
+    "compiles for each, too."
+)
 
 
 def _program_of(document: Document, nodes: List[Any]) -> str:
@@ -556,25 +572,61 @@ def _beside(cause: Dict[str, Any]) -> str:
 
 #: a break costs time at each call, too, which its seconds of compiling leave out
 _OF_A_BREAK = 2
+#: parts of all compiling; what differs by less is no difference, as times vary from run to run
+_PARTS = 40
+#: seconds of a compile that count
+_LEAST = 0.005
 
 
 def _weight(one: Change) -> float:
     return one.seconds * (_OF_A_BREAK if one.kind == "break" else 1)
 
 
-def _rank(one: Change) -> Tuple[bool, bool, float]:
-    """What runs uncompiled and would not after the change first, then what costs most: which
-    changes are listed.
+class _Order:
+    """The order of some changes: by parts of all compiling, so that two runs of a program have one
+    order; what is alike in that by the number of compiles, and then by place.
+
+    Attributes:
+        told: the functions that a change before keeps from running uncompiled.
     """
-    every = (one,) + one.gone
-    spared = any(each.gave_up > 0 or each.row == "limit" for each in every)
-    spared = spared or any(_fails(each) and not _line_left(one, each) for each in every)
-    return not spared, bool(one.unsure), -_weight(one)
+
+    def __init__(self, found: Sequence[Change]) -> None:
+        from depyf.report import overview
+
+        every = functools.reduce(overview.joined, [one.each for one in found], {})
+        self.part = max(sum(every.values()) / _PARTS, _LEAST)
+        self.told: Set[Any] = set()
+
+    def rank(self, one: Change) -> Tuple[Any, ...]:
+        """What runs uncompiled and would not after the change first, of a function once, then what
+        costs most: which changes are listed.
+        """
+        spared = _spares(one) - self.told
+        return (not spared, bool(one.unsure)) + self._by(one, _weight(one))
+
+    def by_saving(self, one: Change) -> Tuple[Any, ...]:
+        """What saves most first."""
+        return (bool(one.unsure),) + self._by(one, one.seconds)
+
+    def _by(self, one: Change, seconds: float) -> Tuple[Any, ...]:
+        compiles = sum(1 for value in one.each.values() if value >= _LEAST)
+        return -round(seconds / self.part), -compiles, _shown_at(one)
 
 
-def _by_saving(one: Change) -> Tuple[bool, float]:
-    """What saves most first."""
-    return bool(one.unsure), -round(one.seconds, 2)
+def _spares(one: Change) -> Set[Any]:
+    """The functions that run uncompiled, and would not after a change."""
+    return {
+        each.function
+        for each in (one,) + one.gone
+        if each.gave_up > 0
+        or each.row == "limit"
+        or _fails(each)
+        and not _line_left(one, each)
+    }
+
+
+def _rank(one: Change) -> Tuple[Any, ...]:
+    return not _spares(one), bool(one.unsure), -_weight(one)
 
 
 def _fails(one: Change) -> bool:
@@ -693,7 +745,7 @@ def text(
         told += _gone(one, number, given_up, links)
         told[:0] = _called_from(one, links)
         rows.append("\n   ".join([head] + told))
-        if one.patch:
+        if one.patch and not _waits(one, top[: number - 1]):
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
     rows += _together(top, nodes)
     if others:
@@ -718,7 +770,7 @@ def text(
         rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
     avoidable = overview.avoidable(nodes)
     if avoidable:
-        rows.append("compile time that could be saved%s:" % overview.overlap(avoidable))
+        rows.append(_WENT_TO + (_COUNTS_TWICE if overview.overlap(avoidable) else "") + ":")
     for cost in avoidable:
         detail = ": " + cost["details"][0] if cost["details"] else ""
         beside = len(cost["details"]) - 1
@@ -728,6 +780,20 @@ def text(
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
     return "\n".join(rows)
+
+
+#: the heading of rows that tell what compiling was for; what can be saved is told of the changes
+_WENT_TO = "compile time by what it was for"
+_COUNTS_TWICE = ", where a compile can count in several rows"
+
+
+def _waits(change: Change, above: List[Change]) -> bool:
+    """Whether a change is to be made after one that does not stand above it."""
+    from depyf.report.words.stacks import short_place
+
+    first = re.match(r"First change (.+?), where ", change.advice)
+    told = {short_place(*_shown_at(each)) for one in above for each in (one,) + one.also}
+    return first is not None and not set(first.group(1).split(", ")) <= told
 
 
 def _saved(change: Change) -> str:
@@ -991,6 +1057,13 @@ def _together(top: List[Change], nodes: List[Any]) -> List[str]:
     return [form % (sum(one.seconds for one in top), sum(node.seconds for node in nodes))]
 
 
+#: words of a recompile for a size
+_IS_SIZE = re.compile(r"\.?size\(\d+\)")
+_OF_CALLER = (
+    "; where a size that the function around is given changes with it, torch compiles that again"
+)
+
+
 def _gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
     """Lines that name the recompiles that a change also removes, and that torch stopped compiling
     because of them.
@@ -998,6 +1071,8 @@ def _gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) ->
     rows = []
     for one in change.gone:
         words = _plain(one.words.partition(_BESIDE)[0] + _gave_up(one, number, given_up))
+        told = any(_OF_CALLER in row for row in rows)
+        words += _OF_CALLER if _IS_SIZE.search(words) and not told else ""
         rows.append("also removes: %s  %s" % (place(one.file or "?", one.line, links), words))
     return _first_of(rows, "also removes: %d more")
 
@@ -1062,7 +1137,8 @@ def _first_patch(
             in_loop = any(kind != "try" for kind, _ in uses.uncut_around(file, line))
             of_loop = of_loop if in_loop else ""
         return of_loop or said["help"][1], ""
-    if breaks.LEAVES.help[0].text in said["help"] and not uses.asks_for_none(file, line):
+    leaves = not uses.asks_for_none(file, line) or uses.ends_loop_around(file, line)
+    if breaks.LEAVES.help[0].text in said["help"] and leaves:
         return breaks.LEAVES.help[0].text, ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
         return said["help"][0], ""

@@ -1032,10 +1032,8 @@ def test_what_changes_save_is_no_more_together_than_without_all_of_them():
     told = "together up to 10.00 of the 12.00 s of compiling: each counts what those above it leave"
     assert told in lines
     # the rows below the changes overlap, too: 0/1 is a recompile that began again
-    assert (
-        "compile time that could be saved, at most 10.00 s in all, as a compile can count in "
-        "several rows:" in lines
-    )
+    assert "compile time by what it was for, where a compile can count in several rows:" in lines
+    assert sum(" s of compiling" in one or " in all" in one for one in lines) == 1  # one total
     apart = run_of([again("/a/b.py", 1, 2.0, "x == 2"), again("/a/c.py", 2, 1.0, REASONS[2])])
     assert "together" not in advise.text(apart) and "in all" not in advise.text(apart)
     assert " more" not in advise.text(apart)
@@ -1345,6 +1343,65 @@ def test_no_tensor_is_advised_for_an_attribute_on_which_a_method_decides(tmp_pat
     assert (change.row == "float that decides") is row
     helped = change.cause["reason"]["help"][0]
     assert ("a tensor where the program sets it" in helped) is not row
+
+
+COUNTED = """import torch
+
+class Sampler:
+    def __init__(self):
+        self.at, self.times = 0, []
+
+    def step(self, x):
+        last = self.at + 1 >= len(self.times)
+        self.at += 1
+        return self.scaled(x) if last else x
+
+    def scaled(self, x):
+        return x * self.at
+"""
+
+
+def test_what_decides_on_a_number_is_known_wherever_else_the_number_is_used(tmp_path):
+    program = tmp_path / "sampler.py"
+    program.write_text(COUNTED)
+    form = "self.at == 0  # %s  # %s:%d in %s"
+    lines = COUNTED.splitlines()
+    told = [form % (lines[at - 1].strip(), program, at, "f") for at in (8, 13)]
+    run = run_of([again(program, at, 1.0, one) for at, one in zip((7, 12), told)])
+    found = advise.Advice(run).listed()
+    every = [one for each in found for one in (each,) + each.also]
+    assert [one.row for one in every] == ["counter that decides"] * 2
+    assert "make it a tensor" not in advise.text(run)
+
+
+def change_of(line, each, gave_up=0, function=None):
+    given = {name: None for name in advise.Change._fields}
+    given.update(kind="recompile", row="", file="/a/b.py", also=(), gone=(), unsure=(), alone=0.0)
+    given.update(line=line, each=each, gave_up=gave_up, function=function, seconds=0.0, cause={})
+    return advise.Change(**given)
+
+
+def test_of_a_function_that_torch_gave_up_one_cause_is_first_and_others_by_what_they_save():
+    given_up = [change_of(at, {"0/%d" % at: 3.0 - at}, 8, "f") for at in (1, 2)]
+    others = [change_of(at, {"%d/1" % at: float(at)}, 0, "g") for at in (3, 4, 5)]
+    order = advise._Order(given_up + others)
+    found = advise._taken_one_by_one(given_up + others, {}, order.rank, 3, order.told)
+    assert [one.line for one in found] == [1, 5, 4]
+
+
+def test_what_saves_about_the_same_stands_by_the_number_of_compiles_then_by_place():
+    def ordered(first, second, third):
+        every = [
+            change_of(1, {"1/1": first}),
+            change_of(2, {"2/1": second}),
+            change_of(3, {"3/1": third / 2, "3/2": third / 2}),
+            change_of(4, {"4/1": 90.0}),
+        ]
+        order = advise._Order(every)
+        return [one.line for one in advise._taken_one_by_one(every, {}, order.by_saving)]
+
+    for seconds in ((2.2, 2.3, 2.2), (2.3, 2.2, 2.2), (2.2, 2.2, 2.3)):
+        assert ordered(*seconds) == [4, 3, 1, 2]
 
 
 TWO = """import torch

@@ -1721,6 +1721,8 @@ def test_no_tensor_is_advised_for_what_torch_takes_as_a_number_alone(tmp_path):
     program = tmp_path / "program.py"
     calls = (
         ("F.cross_entropy(x, y, label_smoothing=s)", "float of label smoothing"),
+        ("F.cross_entropy(x, y, weight=w, label_smoothing=s)", "float of an operator"),
+        ("F.cross_entropy(x, y, w, label_smoothing=s)", "float of an operator"),
         ("F.leaky_relu(x, s)", "float of an operator"),
         ("F.layer_norm(x, (3,), None, None, s)", "float of an operator"),
         ("torch.add(x, y, alpha=s)", "float of an operator"),
@@ -1923,6 +1925,48 @@ f(torch.ones(5))
     assert line not in [one.line for one in found], advise.text(document)
     assert [one.line for one in found[0].gone] == [line]
     assert "also removes: " in advise.text(document)
+
+
+_DRAFTS = """
+import random
+
+@torch.compile(backend="eager")
+def verified(x, ids):
+    kept = 0
+    for j in range(2):
+        at = ids[j]
+        share = x[j, at]
+        if random.random() < (share / 9).item():
+            kept += 1
+        else:
+            return x * 2 + kept
+    return x * 3
+
+@torch.compile(backend="eager")
+def mean(x):
+    y = x.mean().item()
+    return x * y
+
+@torch.compile(backend="eager")
+def top(x):
+    y = x.max().item()
+    return x * 2 if y > 2 else x
+
+for f in (mean, top):
+    f(torch.ones(3))
+verified(torch.ones(3, 4), torch.tensor([0, 2]))
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_no_setting_for_numbers_is_advised_where_one_is_an_index_or_ends_the_loop(tmp_path):
+    document = run_of_program(_DRAFTS, tmp_path / "drafts.py")
+    found = advise.Advice(document).listed()
+    setting = "capture_scalar_outputs = True"
+    line = 1 + _DRAFTS[: _DRAFTS.index("share = x")].count("\n")
+    at_index = [one for each in found for one in (each,) + each.also if one.line == line]
+    assert at_index and not any(setting in one.advice or one.patch for one in at_index)
+    assert any("Leave the loop out" in one.advice for one in at_index)
 
 
 #: `%(limit)s` and `%(size)s` differ from call to call, and the loss breaks the graph

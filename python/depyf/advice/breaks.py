@@ -120,6 +120,15 @@ def f(x, at):
 
 result = [f(torch.arange(12.0).view(3, 4), torch.tensor(at)) for at in (0, 1, 2)]
 """
+_PICKED = """
+@torch.compile(backend="eager")
+def f(x, ats):
+    at = ats[1]
+    picked = x[1, at]
+    return picked * 2
+
+result = [f(torch.arange(12.0).view(3, 4), torch.tensor([0, at])) for at in (1, 2)]
+"""
 _TOLIST = """
 @torch.compile(backend="eager")
 def f(x):
@@ -755,6 +764,14 @@ def f(x):
     return torch.where(counts.max() > 2, counts * 2, counts + 1)
 
 result = [f(torch.tensor(x)) for x in ([0, 1, 1], [2, 3, 2])]
+"""
+_WEIGHED = """
+@torch.compile(backend="eager")
+def f(x, weights):
+    sums = torch.bincount(x, weights, minlength=4)
+    return torch.where(sums.max() > 2, sums * 2, sums + 1)
+
+result = [f(torch.tensor(x), torch.ones(3)) for x in ([0, 1, 1], [2, 3, 2])]
 """
 _UNIQUE = """
 @torch.compile(backend="eager")
@@ -1440,6 +1457,23 @@ for x in (torch.ones(3), torch.zeros(3)):
         names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
     row(
+        "tensor as an index",
+        "A tensor that the graph computes is the index of one element, for which torch converts "
+        "it to a Python number. torch's capture_scalar_outputs does not help: with it, the graph "
+        "breaks here, too.",
+        [
+            helps(
+                "Index with a tensor of one dimension, which picks elements in the graph, and "
+                "take the one: x[j, at.unsqueeze(0)][0] in place of x[j, at].",
+                _PICKED,
+                _PICKED.replace("x[1, at]", "x[1, at.unsqueeze(0)][0]"),
+            ),
+        ],
+        ids=("GB0124", "GB0033"),
+        reason=_MAKES_A_NUMBER,
+        where=r"\n\? line \d+ picks with it",
+    ),
+    row(
         "item that is asserted",
         "A tensor's value is converted to a Python number, and {at} asserts something about it, "
         "so Python must wait for the value.",
@@ -1560,6 +1594,27 @@ result = f(torch.ones(3))
         ],
         ids=("GB0124", "GB0033"),
         reason=_MAKES_A_NUMBER,
+    ),
+    row(
+        "sums of weights",
+        "torch.bincount returns one sum of weights for each value from 0 to the greatest one, so "
+        "the shape of its result depends on a tensor's values.",
+        [
+            helps(
+                "If the number of values is known, add the weights with index_add in a tensor of "
+                "that size and of their dtype. Its shape is static: torch.zeros(COUNT)"
+                ".index_add(0, x, weights).",
+                _WEIGHED,
+                _WEIGHED.replace(
+                    "torch.bincount(x, weights, minlength=4)",
+                    "torch.zeros(4).index_add(0, x, weights)",
+                ),
+            ),
+            _captured(_WEIGHED),
+        ],
+        ids=("GB0036",),
+        reason=r"^Dynamic shape operator$|^dynamic shape operator",
+        where=r"aten\.bincount\b[\s\S]*\n\? has weights",
     ),
     row(
         "counted values",

@@ -1307,8 +1307,7 @@ for rate in (0.25, 0.5, 1.5):
             helps(
                 "{called} accepts {name} only as a number: a compile for each of a few values is "
                 "normal, and a tensor would break the graph. With s = torch.tensor({name}), (1 - "
-                "s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same, if the "
-                "call has no weight, ignore_index or reduction.",
+                "s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same.",
                 _SMOOTHING,
                 _SMOOTHING.replace(
                     "torch.nn.functional.cross_entropy(x, y, label_smoothing=smoothing)",

@@ -6,7 +6,7 @@ import os
 import textwrap
 import tokenize
 from functools import lru_cache
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from depyf import compiling
 
@@ -83,6 +83,38 @@ def indexed_at(file: str, line: int) -> int:
     as in `x[:, n]`; 0 as above.
     """
     return _used_at(file, line, _indices)
+
+
+def picked_at(file: str, line: int) -> int:
+    """The line, if it makes no number itself, and picks an element by what it computes, or by a
+    name: where torch makes a number of a tensor there, it is that index; 0 as above.
+    """
+    found = 0
+    for node in walked(_read_at(file, line)[1]):
+        if isinstance(node, ast.expr) and node.lineno <= line <= last_line(node):
+            if _turns_into_number(node):
+                return 0
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                index = unwrapped(node.slice)
+                several = index.elts if isinstance(index, ast.Tuple) else [index]
+                if any(hasattr(one, "lineno") and _names(one) for one in several):
+                    found = int(node.lineno)
+    return found
+
+
+def ends_loop_around(file: str, line: int) -> int:
+    """The line, in the innermost loop around a line, that ends a round or the loop by a Python
+    number that another line than this makes of a tensor; 0 as above.
+    """
+    loops = [at for kind, at in uncut_around(file, line) if kind != "try"]
+    for node in walked(_read_at(file, line)[1]) if loops else ():
+        if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1]:
+            inside = range(node.body[0].lineno, last_line(node) + 1)
+            for one in values_needed_in(file, line):
+                decided = decided_at(file, one) if one in inside and one != line else 0
+                if decided in inside and ends_round(file, decided):
+                    return decided
+    return 0
 
 
 def stored_at(file: str, line: int) -> int:
@@ -548,6 +580,24 @@ def readers_of(file: str, line: int, name: str) -> List[int]:
     return sorted(found)
 
 
+def mode_switched_at(file: str) -> int:
+    """The first line of a file that does nothing but call `eval()` of an object; 0 for none."""
+    lines = [
+        node.lineno
+        for node in walked(parsed(file))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if _method(node.value) == "eval" and not node.value.args
+    ]
+    return min(lines, default=0)
+
+
+def class_at(file: str, line: int) -> str:
+    """The class whose method is around a line; "" for none."""
+    tree, function = _read_at(file, line)
+    around = _class_around(tree, function) if tree is not None else None
+    return around.name if around is not None else ""
+
+
 def _class_around(tree: ast.Module, function: Any) -> Any:
     for node in walked(tree):
         if isinstance(node, ast.ClassDef) and function in node.body:
@@ -804,6 +854,20 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
             if place < len(node.args) and path_of(node.args[place]) in names:
                 return called, ""
     return "", ""
+
+
+def gives_more(file: str, line: int, called: str, parameters: Sequence[str]) -> bool:
+    """Whether a call of a function on a line gives it anything but some parameters, of which it
+    takes all but the last without a name.
+    """
+    return any(
+        len(one.args) >= len(parameters)
+        or any(isinstance(each, ast.Starred) for each in one.args)
+        or not {each.arg for each in one.keywords} <= set(parameters)
+        for one in walked(parsed(file) if file and line else None)
+        if isinstance(one, ast.Call) and one.lineno <= line <= last_line(one)
+        if (path_of(one.func).rpartition(".")[2] or _method(one)) == called
+    )
 
 
 #: modules whose functions compute with Python's numbers, or with arrays of their own
@@ -1481,7 +1545,14 @@ def _is_container(tree: ast.Module, node: ast.AST) -> bool:
     its name.
     """
     made = list(_made(tree, node))
-    return bool(made) and all(isinstance(one, _CONTAINERS) for one in made)
+    return bool(made) and all(isinstance(one, _CONTAINERS) or _makes_list(one) for one in made)
+
+
+def _makes_list(node: Any) -> bool:
+    """Whether an expression calls what gives a list or tuple of Python's."""
+    if not isinstance(node, ast.Call):
+        return False
+    return _method(node) == "tolist" or getattr(node.func, "id", "") in ("list", "sorted", "tuple")
 
 
 def _made(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
@@ -1643,7 +1714,8 @@ def _decided(
                 return int(test.lineno)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             used = _names(node.value)
-            if whole:  # `self` of `self.count` is no other name
+            if whole:  # a length is no other value, nor is `self` of `self.count` another name
+                used = _names_but_of_lengths(node.value)
                 used = {one for one in used if not any(it.startswith(one + ".") for it in used)}
             if (bool(used) and used <= names) if whole else depends(node.value):
                 names |= _assigned(node)
@@ -1652,6 +1724,22 @@ def _decided(
             if found:
                 return found
     return 0
+
+
+def _names_but_of_lengths(node: ast.AST) -> Set[str]:
+    """The names of an expression, as `_names`, without those that `len` alone is given."""
+    found: Set[str] = set()
+    work: List[ast.AST] = [node]
+    while work:
+        one = work.pop()
+        if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "len":
+            continue
+        path = path_of(one)
+        if path:
+            found |= _names(one)
+        else:
+            work += ast.iter_child_nodes(one)
+    return found
 
 
 def _decided_in_call(

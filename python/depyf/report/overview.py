@@ -1199,6 +1199,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _advise_of_floats(of_run)
         _advise_of_constants(of_run)
         _advise_limits(of_run)
+        words.name_decided([one for node in of_run for one in node.reasons])
         words.name_readers([one for node in of_run for one in node.reasons])
         _tell_differing(of_run)
         for node in of_run:

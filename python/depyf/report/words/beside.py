@@ -130,6 +130,10 @@ def describe_constant(
     advise(found, _static_row(settings, source) or row, **names)
 
 
+#: what a call of cross_entropy is given whose smoothing can be computed beside it
+_SMOOTHED = ("input", "target", "label_smoothing")
+
+
 def _constant_float(
     found: Said,
     row: str,
@@ -154,7 +158,9 @@ def _constant_float(
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
         names["called"], parameter = of_torch
-        if parameter == "label_smoothing":
+        at = found["file"], found["line"]
+        smooths = parameter == "label_smoothing" and names["called"] == "cross_entropy"
+        if smooths and not uses.gives_more(*at, "cross_entropy", _SMOOTHED):
             row = "float of label smoothing"
         elif names["called"]:
             row = "float of an operator"
@@ -428,6 +434,7 @@ def describe_any(
     known = [one for one in guards if conditions.holds(one, name, before) is False]
     asked = [one for one in guards if conditions.asks_of(one, name)]
     asked.sort(key=lambda one: " == " not in one)
+    asked = [re.sub(r"\btorch\._sym_(\w+)", r"\1", one) for one in asked]
     any_number = "is another number; from here on any number fits"
     if asked:
         any_number += " for which `%s` holds" % asked[0]

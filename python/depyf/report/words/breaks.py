@@ -52,6 +52,7 @@ _USES = (
     (uses.indexed_at, "indexes with"),
     (uses.asserted_at, "asserts"),
     (uses.appended_at, "appends"),
+    (uses.picked_at, "picks with"),
 )
 _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
@@ -104,6 +105,8 @@ def of_break(found: Document) -> Said:
         said += "\n? line %d asks for its size" % used if used else ""
         said += _left_out(filename, used) if used else ""
         said += "\n? does more than skip" if uses.replaced_at(filename, used) else ""
+        weighted = uses.gives_more(filename, line, "bincount", ("input", "minlength"))
+        said += "\n? has weights" if weighted else ""
         counted = uses.counted_at(filename, line) if used else []
         said += "\n? %s counts" % _lines(counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
@@ -131,6 +134,8 @@ def of_break(found: Document) -> Said:
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
     if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line):
+        looped = break_rows.LEAVES.help
+    elif looped and uses.ends_loop_around(filename, line):
         looped = break_rows.LEAVES.help
     elif looped and _is_body_called(filename, line, stack):
         looped = ()
@@ -212,6 +217,7 @@ _NEEDED = (
     "item that orders",
     "item that is printed",
     "item as an index",
+    "tensor as an index",
     "item in a list",
     "index into numpy's array",
 )

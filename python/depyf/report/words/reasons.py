@@ -273,6 +273,25 @@ def name_readers(found: Iterable[Said]) -> None:
         ]
 
 
+def name_decided(found: Sequence[Said]) -> None:
+    """Says of a number on which some line of the run decides what helps there, wherever else torch
+    compiled again for it.
+
+    Args:
+        found: the reasons of one run.
+    """
+    by_place = {}
+    for one in found:
+        if one["row"] in ("counter", "counter that decides"):
+            of = one["name"], one["file"], uses.class_at(one["file"], one["line"])
+            by_place.setdefault(of, []).append(one)
+    for group in by_place.values():
+        if any(one["row"] == "counter that decides" for one in group):
+            for one in group:
+                if one["row"] == "counter":
+                    advise(one, "counter that decides")
+
+
 def _name_kept(found: Said, source: str, line: int, given: Sequence[ast.expr]) -> None:
     """Says what a value on the stack is, or in the frame of a caller: torch's name for it stands in
     no source of the user's.
@@ -290,6 +309,7 @@ def _name_kept(found: Said, source: str, line: int, given: Sequence[ast.expr]) -
 
     form = r"`(?:%s)`|%s" % (KEPT.pattern, KEPT.pattern)
     words = re.sub(form, named, found["words"]).rstrip(",")
+    words = re.sub(r"`(?:%s)\.([\w.]+(?:\(\d+\))?)`" % KEPT.pattern, r"`\1` of " + kept, words)
     left = KEPT.search(words)
     if left:
         words += ", where `%s` is %s" % (left.group(), kept)
