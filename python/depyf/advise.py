@@ -263,8 +263,7 @@ def _found(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -
             advice, patch = _first_patch(said, file, line, known, caller, of_compile)
         if said["row"] == "global state" and "grad mode" in words and known.program:
             switched = uses.mode_switched_at(known.program)
-            told = switched and place(known.program, switched, False)
-            advice += _SWITCHED % told if switched else ""
+            advice += _SWITCHED % place(known.program, switched, False) if switched else ""
         each = cause["each"]
         again = cause["nodes"] if cause["kind"] == "recompile" else []
         if said["row"] == "limit":
@@ -593,7 +592,9 @@ class _Order:
     def __init__(self, found: Sequence[Change]) -> None:
         from depyf.report import overview
 
-        every = functools.reduce(overview.joined, [one.each for one in found], {})
+        every: Dict[str, float] = {}
+        for one in found:
+            every = overview.joined(every, one.each)
         self.part = max(sum(every.values()) / _PARTS, _LEAST)
         self.told: Set[Any] = set()
 
@@ -618,10 +619,7 @@ def _spares(one: Change) -> Set[Any]:
     return {
         each.function
         for each in (one,) + one.gone
-        if each.gave_up > 0
-        or each.row == "limit"
-        or _fails(each)
-        and not _line_left(one, each)
+        if each.gave_up > 0 or each.row == "limit" or _fails(each) and not _line_left(one, each)
     }
 
 
@@ -1068,7 +1066,7 @@ def _gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) ->
     """Lines that name the recompiles that a change also removes, and that torch stopped compiling
     because of them.
     """
-    rows = []
+    rows: List[str] = []
     for one in change.gone:
         words = _plain(one.words.partition(_BESIDE)[0] + _gave_up(one, number, given_up))
         told = any(_OF_CALLER in row for row in rows)

@@ -5,7 +5,7 @@ The words and the advice are rows of `depyf.advice.recompiles`.
 
 import ast
 import re
-from typing import Any, Callable, Dict, Iterable, Match, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Match, Optional, Sequence, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.advice import recompiles as guard_rows
@@ -280,7 +280,7 @@ def name_decided(found: Sequence[Said]) -> None:
     Args:
         found: the reasons of one run.
     """
-    by_place = {}
+    by_place: Dict[Tuple[str, str, str], List[Said]] = {}
     for one in found:
         if one["row"] in ("counter", "counter that decides"):
             of = one["name"], one["file"], uses.class_at(one["file"], one["line"])
