@@ -57,6 +57,11 @@ constexpr std::uint32_t comparison_results(std::uint32_t compare) {
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
 
+/// Instr::aux of an import that is not lazy, as that of a function.
+constexpr std::uint8_t eager_import(PyVersion version) {
+  return version >= PyVersion{3, 15} ? 2 : 0;
+}
+
 /// Calls `see(RawInstr)` for every instruction but EXTENDED_ARG, in the order of the bytes, also
 /// for code that control never takes; inline caches are left out.
 template <class See>

@@ -86,6 +86,7 @@ std::string module_word(std::string_view global) {
 }
 
 std::string global_word(std::string_view global) {
+  if (global == "__import__") return {};  // Python's own
   if (global.starts_with("__import_") && global.size() > 9) return module_word(global);
   constexpr std::string_view kGraph = "__compiled_fn_";
   if (global.starts_with(kGraph)) {  // `__compiled_fn_3_08bd1bbe_7986_…`

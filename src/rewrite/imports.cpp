@@ -148,6 +148,7 @@ void restore_imports(Rewriter& r) {
       const Expr e = r.ast[id];
       const ExprId none = r.ast.constant(r.make_constant(ConstKind::None));
       const ExprId function = r.ast.name(r.module.intern("__import__"), e.origin);
+      r.ast[function].op = static_cast<std::uint8_t>(NameScope::Global);
       Const text;
       text.kind = ConstKind::Str;
       text.text = r.text(StrId(e.a));

@@ -3,10 +3,13 @@
 //   getattr(o, "if") · setattr(o, "if", v) · delattr(o, "if") · (lambda value, to: setattr(to,
 //   "if", value))(v, o) · globals()["if"] = v · locals()["if"] = v · eval(compile("x", "",
 //   "eval").replace(co_names=("if",)), globals()), or without `globals()`
+// and what rewrite/imports.cpp writes for an import whose value goes elsewhere than into a name:
+//   __import__("a.b", None, None, names, 0)
 // In the body of a class with bases or keywords each builtin is `(lambda: getattr)()`: such a body
 // may find any name in the namespace that a metaclass gives it, a function looks past that.
 //
-// Premises: the name is one that no source can hold, so that the text has no other way to say it;
+// Premises: the name is one that no source can hold, or the import no statement, so that the text
+// has no other way to say it;
 // the builtins are what the names say: no code of the module binds the name that is used (of
 // `__import__('builtins').getattr`, that is `__import__`) or may bind names by other means
 // (binds_dynamically(), which verify/ asks before), and nobody binds it from outside, which the
@@ -14,11 +17,13 @@
 // delattr with an exact str are PyObject_GetAttr, PyObject_SetAttr and PyObject_DelAttr, as the
 // operations are. `globals()` is the dict of the frame that STORE_GLOBAL stores into, `locals()`
 // in a module or class the mapping of STORE_NAME. The code that eval() runs is the load itself, in
-// the same namespaces.
+// the same namespaces. Both imports are PyImport_ImportModuleLevelObject, which asks for globals
+// of a relative import alone; such a call is never lazy. Only the code of a function is looked at.
 #include <algorithm>
 #include <optional>
 
 #include "bytecode/bound_names.h"
+#include "bytecode/scan.h"
 #include "flow/cfg.h"
 #include "pyc/identifier.h"
 #include "simplify/rules.h"
@@ -83,9 +88,9 @@ class Reader {
   /// Is there a constant that may be such a name?
   bool any() const {
     return std::any_of(lifted_.values.begin(), lifted_.values.end(), [&](const Value& value) {
-      if (value.kind != ValueKind::Operation || value.op != Op::LOAD_CONST ||
-          value.arg >= module_.consts.size())
-        return false;
+      if (value.kind != ValueKind::Operation) return false;
+      if (value.op == Op::LOAD_GLOBAL && module_[StrId(value.arg)] == "__import__") return true;
+      if (value.op != Op::LOAD_CONST || value.arg >= module_.consts.size()) return false;
       const Const& found = module_[ConstId(value.arg)];
       if (found.kind == ConstKind::Code) return true;
       if (found.kind == ConstKind::Tuple)
@@ -215,7 +220,21 @@ class Reader {
       const ValueId operands[] = {all[3], all[1]}, parts[] = {all[0], all[2]};
       if (name) return become(id, Op::STORE_ATTR, *name, operands, parts);
     }
+    if (all.size() == 6 && !has_own_namespace()) return import_module(id, value);
     load_variable(id, value);
+  }
+
+  void import_module(ValueId id, const Value& value) {
+    const std::span<const ValueId> all = value.operands;
+    const Const* name = constant(lifted_, all[1], ConstKind::Str);
+    const Const* level = constant(lifted_, all[5], ConstKind::Int);
+    if (!name || !level || level->big || level->integer != 0) return;
+    if (!constant(lifted_, all[2], ConstKind::None) ||
+        !constant(lifted_, all[3], ConstKind::None) || !is_call(lifted_, id, "__import__", 5))
+      return;
+    const ValueId operands[] = {all[5], all[4]};
+    become(id, Op::IMPORT_NAME, name->text, operands, all.first(4));
+    if (lifted_[id].op == Op::IMPORT_NAME) lifted_[id].aux = eager_import(module_.version);
   }
 
   bool has_own_namespace() const { return !(module_[lifted_.code].flags & kOptimized); }

@@ -27,6 +27,14 @@ bool has_odd_name(const Module& module, CodeId id) {
   });
 }
 
+/// Does the text call __import__ where the bytecode imports?
+bool imports_by_call(const Cfg& original, const Module& text, CodeId id) {
+  const auto imports = [](const Instr& instr) { return instr.op == Op::IMPORT_NAME; };
+  return std::ranges::any_of(original.instrs, imports) &&
+         std::ranges::any_of(text[id].names,
+                             [&](StrId name) { return text[name] == "__import__"; });
+}
+
 class Equivalence {
  public:
   Equivalence(Comparison& with, const GraphPair& pair) : with_(with), pair_(pair) {}
@@ -99,7 +107,9 @@ class Equivalence {
       simplify_a.unread_temporaries = simplify_b.unread_temporaries = false;
       simplify_a.slices = simplify_b.slices = true;
       // What stands for such a name calls builtins, which must be the builtins.
-      const bool odd_names = with_.options.decompiled && has_odd_name(with_.a, pair_.x);
+      const bool odd_names =
+          with_.options.decompiled &&
+          (has_odd_name(with_.a, pair_.x) || imports_by_call(pair_.cfg_a, with_.b, pair_.y));
       const bool bound = odd_names && !with_.options.live && !with_.builtins.binds_by().empty();
       simplify_a.odd_names = simplify_b.odd_names = odd_names && !with_.options.live && !bound;
       std::set<std::string> builtins;
@@ -140,8 +150,7 @@ class Equivalence {
       if (odd_names && !simplify_a.odd_names) out.kind = VerdictKind::Unproven;
       if (bound)
         out.detail +=
-            " (a name that no source can hold is reached by builtins, which the module "
-            "may bind with " +
+            " (what no source can hold is reached by builtins, which the module may bind with " +
             with_.builtins.binds_by() + ")";
       return out;
     } catch (const Error& error) {
