@@ -3,6 +3,7 @@
 import html
 import re
 import sys
+import warnings
 
 import pytest
 
@@ -434,3 +435,39 @@ def test_the_page_advises_for_a_branch_that_raises_what_the_readme_does(tmp_path
     begin = change.partition("`")[0][:60]
     assert begin in page and not change.startswith("torch.where")
     assert "torch.where(" in change or "torch.where(condition" not in page
+
+
+def test_code_that_torch_threw_away_is_said_to_run_nowhere(tmp_path, monkeypatch):
+    from torch._dynamo.guards import CheckFunctionManager
+
+    def fails(*_, **__):
+        raise AssertionError("Guard failed on the same frame it was created.")
+
+    monkeypatch.setattr(CheckFunctionManager, "__init__", fails)
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        with pytest.raises(Exception, match="Guard failed on the same frame"):
+            torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    assert any(entry.path and entry.failure for entry in run.entries())
+    said = (tmp_path / "README.md").read_text()
+    assert "neither it nor torch's bytecode runs" in said
+    assert "torch runs its own bytecode\n" not in said
+
+
+def test_each_failed_write_is_listed_once(tmp_path, monkeypatch):
+    from depyf.torch import dump
+
+    write = dump.write_atomically
+
+    def full(path, *arguments):
+        if "Captured_Graph" in path:
+            raise OSError(27, "File too large")
+        return write(path, *arguments)
+
+    monkeypatch.setattr(dump, "write_atomically", full)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with depyf.prepare_debug(str(tmp_path)):
+            torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    said = (tmp_path / "README.md").read_text()
+    listed = [line for line in said.splitlines() if "was not written" in line]
+    assert listed and len(listed) == len(set(listed))

@@ -997,10 +997,11 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         lines += ["## NaN and infinity in " + name, "", "```text", found["text"], "```", ""]
     if run.problems:
         lines += ["## What depyf could not do", ""]
-        lines += [
+        told = (
             "- %s: %s" % (problem.where, " ".join(problem.message.split()))
             for problem in run.problems
-        ]
+        )
+        lines += dict.fromkeys(told)  # a write is tried again when the block is left
         lines.append("")
     if run.unavailable:
         lines += ["## What this torch does not offer", ""]
@@ -1095,6 +1096,8 @@ def _overview_entry(
         lines += ["%s:%d" % node.place, ""]
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
+        if entry.failure and not entry.replaced:
+            state = "neither it nor torch's bytecode runs"
         if entry.replaced_by:
             state = "torch runs the code of " + entry.replaced_by
         lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
