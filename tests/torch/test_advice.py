@@ -2555,7 +2555,7 @@ for n in (4, 6):
 def test_a_recompile_of_a_rest_stays_where_what_is_called_breaks_at_another_line(tmp_path):
     text = _BROKEN_TWICE.replace("MESSAGE", "print('scaled', x.shape)")
     told = advise.text(run_of_program(text, tmp_path / "a.py"), most=9)
-    rest = r"y\.size\(0\) was 4, is 6$"
+    rest = r"y\.size\(0\) was 4, is 6\b"
     listed = r"(?m)^   (?:also \S+  )?" + rest
     assert re.search(listed, told) and "also removes" not in told, told
     # the other break is one change, which removes it

@@ -165,7 +165,7 @@ def _calls(causes: Sequence[Cause]) -> Tuple[List[List[Node]], float]:
     removed = {_identity(one["break"]) for one in causes}
     for node in {one.key: one for cause in causes for one in cause["nodes"]}.values():
         parts[node.key] = node
-        after = [one for one in node.children if _follows(node, one, removed)]
+        after = _rests_after(node, removed)
         inside = []
         for one in node.frames:
             met = {_identity(each) for each in node.breaks_inside(one)}
@@ -208,15 +208,17 @@ def _when(node: Node) -> Tuple[float, List[int]]:
     return node.began, [int(one) for one in re.findall(r"\d+", str(node.entry.get("compile_id")))]
 
 
-def _follows(node: Node, rest: Node, removed: Set[Tuple[Any, ...]]) -> bool:
-    """Whether the rest of a function is that after one of some breaks of it."""
+def _rests_after(node: Node, removed: Set[Tuple[Any, ...]]) -> List[Node]:
+    """What a compile goes on with after one of some breaks of it."""
     ways = [
         node.way_to(raw)
         for raw, told in zip(node.entry.get("breaks") or (), node.breaks)
         if _identity(told) in removed
     ]
     lines = {way[0][1] for way in ways if way}
-    return not lines or len(node.cuts) < 2 or rest.resumes_at in lines
+    if not lines or len(node.cuts) < 2:
+        return list(node.children)
+    return [one for one in node.children if one.resumes_at in lines]
 
 
 def _identity(met: Dict[str, Any]) -> Tuple[Any, ...]:
