@@ -205,7 +205,7 @@ class Node:
         self.key = key
         self.number = 1
         self.of = 1
-        self._line_of_rest: Optional[int] = None  # as _rests_line() found it
+        self._line_of_rest = 0, 0  # (number of children, what _rests_line() found in them)
         # what tells it from another rest of the same title; "" where none is
         self.apart = ""
         # before or after which torch._dynamo.reset() it is; "" in a run without one
@@ -687,10 +687,11 @@ class Node:
 
     def _rests_line(self) -> int:
         """The line at which a rest of the function goes on; 0 for none."""
-        if self._line_of_rest is None:
-            rests = (one.resumes_at for one in self.children if self._continues_in(one))
-            self._line_of_rest = next(rests, 0)
-        return self._line_of_rest
+        known, line = self._line_of_rest
+        if known != len(self.children):
+            line = next((one.resumes_at for one in self.children if self._continues_in(one)), 0)
+            self._line_of_rest = len(self.children), line
+        return line
 
     def _continues_in(self, rest: "Node") -> bool:
         """Whether a resume function goes on with this function, and not with one that it calls."""
