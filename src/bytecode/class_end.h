@@ -1,5 +1,5 @@
 #pragma once
-// What the compiler adds to the end of a class body.
+// Stores of a class body, and what the compiler adds to its end.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -7,6 +7,9 @@
 #include "bytecode/instr.h"
 
 namespace depyf {
+
+/// The name that an operation binds in the namespace of a class, empty for any other operation.
+std::string_view stored_name(const Module& module, CodeId code, Op op, std::uint32_t arg);
 
 /// Where (indices) a class body stores `name` as the last thing that it does, but for the cells
 /// that the compiler hands to `type`. From 3.13 on, the stores of `__static_attributes__` there are

@@ -4,6 +4,8 @@
 #include <bit>
 #include <charconv>
 
+#include "bytecode/class_end.h"
+
 namespace depyf::verify_detail {
 
 bool is_nan(const Const& value) {
@@ -16,12 +18,9 @@ bool stores_own_line(const Module& module, CodeId code, Op op, std::uint32_t arg
   if (!body.version.has_class_lines() || (body.flags & (kOptimized | kNewLocals)) != 0 ||
       module[body.name] == "<module>")
     return false;
-  std::string_view name;
-  if (op == Op::STORE_NAME || op == Op::STORE_GLOBAL)
-    name = module[StrId(arg)];
-  else if (op == Op::STORE_DEREF && arg < body.slots.size())
-    name = module[body.slots[arg].name];
-  if (name != "__firstlineno__" || value.index >= module.consts.size()) return false;
+  if (stored_name(module, code, op, arg) != "__firstlineno__" ||
+      value.index >= module.consts.size())
+    return false;
   const Const& line = module[value];
   return line.kind == ConstKind::Int && !line.big && line.integer == body.firstlineno;
 }
