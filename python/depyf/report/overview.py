@@ -205,7 +205,6 @@ class Node:
         self.key = key
         self.number = 1
         self.of = 1
-        self._line_of_rest = 0, 0  # (number of children, what _rests_line() found in them)
         # what tells it from another rest of the same title; "" where none is
         self.apart = ""
         # before or after which torch._dynamo.reset() it is; "" in a run without one
@@ -682,16 +681,9 @@ class Node:
                 if self.has_line(way[0][1]):  # else a method of another class
                     return way
         # torch leaves out the function itself where others are between it and the break
-        line = self._rests_line() if way else 0
+        rests = (one.resumes_at for one in self.children if self._continues_in(one))
+        line = next(rests, 0) if way else 0
         return [(own, line), way[-1]] if line and way[-1] != (own, line) else []
-
-    def _rests_line(self) -> int:
-        """The line at which a rest of the function goes on; 0 for none."""
-        known, line = self._line_of_rest
-        if known != len(self.children):
-            line = next((one.resumes_at for one in self.children if self._continues_in(one)), 0)
-            self._line_of_rest = len(self.children), line
-        return line
 
     def _continues_in(self, rest: "Node") -> bool:
         """Whether a resume function goes on with this function, and not with one that it calls."""
