@@ -760,7 +760,7 @@ def f(model, x):
 models = [torch.nn.Sequential(part) for part in (torch.nn.Tanh(), torch.nn.SiLU())]
 result = [f(model, torch.ones(3)) for model in models]
 """
-_MODULES = """
+_BLOCK = """
 class Block(torch.nn.Module):
     def __init__(self, count):
         super().__init__()
@@ -770,13 +770,17 @@ class Block(torch.nn.Module):
         for one in self.layer:
             x = one(x)
         return x
-
+"""
+_MODULES = (
+    _BLOCK
+    + """
 @torch.compile(backend="eager")
 def f(model, x):
     return model(x) * 2
 
 result = [f(Block(count), torch.ones(3)) for count in (2, 3)]
 """
+)
 _CLAMP = """
 @torch.compile(backend="aot_eager")
 def f(x, limit):
@@ -1913,17 +1917,8 @@ result = [double(model(torch.ones(3))) for model in models]
                 "of them is normal and needs no action. Code that does not call them can be "
                 "compiled apart, once for all.",
                 _MODULES,
-                """
-class Block(torch.nn.Module):
-    def __init__(self, count):
-        super().__init__()
-        self.layer = torch.nn.ModuleList(torch.nn.Tanh() for _ in range(count))
-
-    def forward(self, x):
-        for one in self.layer:
-            x = one(x)
-        return x
-
+                _BLOCK
+                + """
 @torch.compile(backend="eager")
 def double(y):
     return y * 2
