@@ -63,8 +63,7 @@ class BlockBuilder {
     ValueId op;
     std::uint32_t count, star;  // star: element with `*`, UINT32_MAX
     std::vector<ExprId> elements;
-    ValueId stored;  // what the last of them is stored by
-    bool on_rows;    // see kOnRows
+    bool on_rows;  // see kOnRows
     void add_up_to(std::size_t end, ExprId target, Ast& ast);
   };
   void operation(ValueId v, std::size_t position);
@@ -99,6 +98,7 @@ class BlockBuilder {
   bool stands_for(ValueId store_op) const;
   void store_first(ExprId target, ValueId store_op);
   void store(std::size_t position);
+  bool repeats_store(std::size_t position) const;
   void assign_target(ValueId value, ExprId target, ValueId store_op);
   bool parallel_assignment(std::size_t position);
   bool parallel_targets(std::size_t position);
@@ -128,6 +128,7 @@ class BlockBuilder {
   Operands taken_;
   std::vector<Target> targets_;
   std::vector<OpenUnpack> unpacks_;
+  bool repeats_store_ = false;  // the store that runs does, see repeats_store()
   std::size_t skip_until_ = 0;
   bool ends_ = false;                 // all that is pending is spilled
   std::uint32_t changed_ = kNoLocal;  // the local that is about to be stored or deleted

@@ -38,8 +38,17 @@ bool BlockBuilder::is_store(Op op) {
          op == Op::STORE_SLICE;
 }
 
+/// Does it store to the local that the operation before it stores to? On one row the compiler drops
+/// the first of the two.
+bool BlockBuilder::repeats_store(std::size_t position) const {
+  if (position == 0 || !version().drops_repeated_stores()) return false;
+  const Value &last = s_.at((*body_)[position - 1]), &store = s_.at((*body_)[position]);
+  return store.op == Op::STORE_FAST && last.op == Op::STORE_FAST && last.arg == store.arg;
+}
+
 void BlockBuilder::store(std::size_t position) {
   const ValueId v = (*body_)[position];
+  repeats_store_ = repeats_store(position);
   const Value& value = s_.at(v);
   for (AugStore& aug : augmented_) {
     if (aug.store != v) continue;
@@ -72,18 +81,16 @@ void BlockBuilder::assign_target(ValueId value, ExprId target, ValueId store_op)
     OpenUnpack& open = unpacks_.back();
     if (what.operands[0] == open.op) {
       const std::size_t element = open.count - 1 - what.arg;
-      if (open.elements.size() == element && open.stored) {
-        const Value &last = s_.at(open.stored), &store = s_.at(store_op);
-        open.on_rows |= version().drops_repeated_stores() && store.op == Op::STORE_FAST &&
-                        last.op == Op::STORE_FAST && last.arg == store.arg;
-      }
-      open.stored = store_op;
+      open.on_rows |= repeats_store_ && s_.at(store_op).op == Op::STORE_FAST;
       open.add_up_to(element + 1, target, s_.ast);
       if (open.elements.size() == open.count) close_unpack(target);
       return;
     }
   }
   const bool simple = simple_store(store_op);
+  if (repeats_store_ && s_.at(store_op).op == Op::STORE_FAST && !targets_.empty() &&
+      targets_.back().value == value && s_.ast[targets_.back().expr].kind == ExprKind::Tuple)
+    s_.ast[targets_.back().expr].op = kOnRows;  // `(a, b) = b = c`
   if (!pending_.empty() && pending_.back().value == value) {
     Pending& entry = pending_.back();
     entry.expr = written(value, entry.expr);
@@ -217,10 +224,12 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       all = is_local(k) == is_local(store_of[k]) && others[k] == others[store_of[k]];
     if (!all) continue;
     const std::int32_t line = s_.at(body[position]).line;
-    bool in_order = version().swaps_stores() && !s_.options.made_by_dynamo, on_rows = false;
+    bool in_order = version().swaps_stores() && !s_.options.made_by_dynamo, on_rows = false,
+         repeated = false;
     for (std::size_t k = 0; k < m; ++k) {
       in_order &= store_of[k] == k && is_local(k);
       on_rows |= line > 0 && s_.at(body[position + k]).line != line;
+      repeated |= k > 0 && repeats_store(position + k);
     }
     std::vector<ExprId> targets, values;
     for (std::size_t j = 0; j < m; ++j) {
@@ -228,7 +237,7 @@ bool BlockBuilder::parallel_assignment(std::size_t position) {
       values.push_back(use_written(pending_[base + j]));
     }
     pending_.resize(base);
-    emit_parallel(targets, values, position, position + m, in_order && on_rows);
+    emit_parallel(targets, values, position, position + m, (in_order && on_rows) || repeated);
     return true;
   }
   return parallel_targets(position);
@@ -276,6 +285,7 @@ bool BlockBuilder::parallel_targets(std::size_t position) {
       below(pending_.begin(), pending_.begin() + base);
   pending_.erase(0, top);
   std::vector<ExprId> sources, targets;
+  bool on_rows = false;
   for (const Pending& value : values) sources.push_back(use_written(value));
   std::size_t i = position;
   for (const Pending& value : values) {
@@ -283,6 +293,7 @@ bool BlockBuilder::parallel_targets(std::size_t position) {
     const Pending first_value{value.value, hole, 1};
     pending_.insert(0, {&first_value, 1});
     const std::size_t before = out.size();
+    on_rows |= i > position && repeats_store(i);
     i = run_to_statement(i);
     if (out.size() != before + 1 || s_.ast[out.back()].kind != StmtKind::Assign ||
         s_.ast[out.back()].e[0] != hole)
@@ -291,7 +302,7 @@ bool BlockBuilder::parallel_targets(std::size_t position) {
     out.pop_back();
   }
   pending_.insert(0, below);
-  emit_parallel(targets, sources, position, i);
+  emit_parallel(targets, sources, position, i, on_rows);
   return true;
 }
 
@@ -369,7 +380,7 @@ bool BlockBuilder::unpack(std::size_t position) {
     if (!operand_ready(value.operands[0], source)) source = take_one(value.operands[0]);
     pending_.push_back({value.operands[0], source, 1});
   }
-  unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, {}, false});
+  unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, false});
   return true;
 }
 
