@@ -5,6 +5,7 @@
 
 #include "structure/copies.h"
 #include "structure/operations.h"
+#include "structure/unfold.h"
 
 namespace depyf {
 
@@ -33,10 +34,60 @@ bool ExpressionTails::ends_function_behind_finally(BlockId a) {
   return rows_that_raise_again_->count(node.term_line) != 0;
 }
 
+bool ExpressionTails::works_on_constants(ValueId v) const {
+  const Value& value = s_.at(v);
+  static constexpr OpSet kFolded{Op::UNARY, Op::BINARY, Op::LOAD_SUBSCR};
+  return value.kind == ValueKind::Operation && kFolded[value.op] &&
+         std::ranges::all_of(value.operands,
+                             [&](ValueId operand) { return s_.is_const(s_.resolve(operand)); });
+}
+
+void ExpressionTails::unfold_copy(BlockId a) {
+  if (!s_.lifted.traits.folds_displays) return;
+  for (int side = 0; side < 2; ++side) {
+    const BlockId arm = s_.nodes[a.index].edges[side].to;
+    Node& folded = s_.nodes[arm.index];
+    const Node& other = s_.nodes[s_.nodes[a.index].edges[1 - side].to.index];
+    if (folded.term != TermKind::Return || other.term != TermKind::Return || !folded.value ||
+        folded.body.size() != 1 || other.body.empty())
+      continue;
+    const ValueId known = s_.resolve(folded.value), op = s_.resolve(other.value);
+    if (!s_.is_const(known) || known != folded.body[0] || op != other.body.back() ||
+        !works_on_constants(op) || other.body.size() != s_.at(op).operands.size() + 1)
+      continue;
+    Value copy = s_.at(op);
+    if (copy.op == Op::LOAD_SUBSCR || copy.columns == 0 || copy.columns != s_.at(known).columns ||
+        copy.line != s_.at(known).line)
+      continue;
+    const Const &result = s_.constant(known), &last = s_.constant(s_.resolve(copy.operands.back()));
+    const std::optional<Const> first =
+        copy.op == Op::UNARY ? operand_of(static_cast<UnaryOp>(copy.arg), result)
+                             : left_operand_of(static_cast<BinaryOp>(copy.arg), result, last);
+    if (!first) continue;
+    std::vector<ValueId> operands;
+    for (ValueId operand : copy.operands) {
+      Value load = s_.at(s_.resolve(operand));
+      load.block = arm;
+      if (operands.empty()) load.arg = s_.module.add(*first).index;
+      operands.push_back(s_.add_value(load));
+      s_.uses[operands.back().index] = 1;
+    }
+    copy.block = arm;
+    copy.operands = s_.lifted.arena.copy(std::span<const ValueId>(operands));
+    const ValueId made = s_.add_value(copy);
+    std::swap(s_.uses[made.index], s_.uses[known.index]);
+    folded.body.assign(operands.begin(), operands.end());
+    folded.body.push_back(made);
+    folded.value = made;
+    return;
+  }
+}
+
 bool ExpressionTails::join_tails(BlockId a, bool hands_over) {
   const ValueId tested = s_.resolve(s_.nodes[a.index].value);
   const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
   if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
+  if (!s_.options.made_by_dynamo) unfold_copy(a);
   const Node& b = s_.nodes[yes.to.index];
   const Node& c = s_.nodes[no.to.index];
   // Only copies of one statement: code without lines, such as Dynamo's, tells nothing of that.
@@ -91,6 +142,11 @@ bool ExpressionTails::join_tails(BlockId a, bool hands_over) {
     ValueId p, q;
     if (!one_difference(yes.to, no.to, length, ends, tested, p, q)) continue;
     if (hands_over && !takes_from_before(yes.to, length)) continue;
+    // The compiler would have folded an operation on constants that was written in an arm.
+    if (!columns && step <= longest && (works_on_constants(p) || works_on_constants(q))) {
+      lengths.push_back(length);
+      continue;
+    }
     // `y = z = p if c else q`, rather than `z = (y := p) if c else (y := q)`
     if (!columns && length < longest && is_stored_before(b, length, p) &&
         is_stored_before(c, length, q))

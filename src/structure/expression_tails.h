@@ -49,6 +49,13 @@ class ExpressionTails : Arms {
   /// None`.
   bool ends_function_behind_finally(BlockId a);
 
+  /// Is it an operator whose operands are all constants?
+  bool works_on_constants(ValueId v) const;
+
+  /// `return (p if c else q) + r` of constants: 3.14 and later fold one of the two copies of the
+  /// sum. It becomes a sum again, of a constant that gives the same.
+  void unfold_copy(BlockId a);
+
   /// Does one of the last `length` operations take what the block did not compute?
   bool takes_from_before(BlockId block, std::size_t length);
 
