@@ -565,7 +565,9 @@ class DeclarationFinder {
     const bool unbound = in_class && (use & kLoadedName) && !(use & kStoredName);
     if (!global && !nonlocal && !unbound) return;
     const std::string_view text = r_.module[name];
-    if (compiler_name(text, in_class && !(use & kStored))) return;
+    // The compiler stores its own in the namespace or in a cell of this scope.
+    const bool bound_outside = (use & kStoredGlobal) || (nonlocal && !(kind & kCell));
+    if (!bound_outside && compiler_name(text, in_class && !(use & kStored))) return;
     // What an `assert` loads up to 3.8, whatever the name is otherwise (compile.c,
     // compiler_assert).
     const bool asserts = text == "AssertionError" && !(use & kStoredGlobal) && looked_up &&
