@@ -257,10 +257,13 @@ def _same(a: Any, b: Any) -> Any:
             continue
         if not is_one_of(type(x), _LITERALS) or not is_one_of(type(y), _LITERALS):
             return None if type(x) is type(y) else False
-        # repr tells 0.0 from -0.0; a NaN is no other NaN.
-        if type(x) is not type(y) or x != y:
+        if type(x) is not type(y):
             return False
-        if type(x) in (float, complex) and repr(x) != repr(y):
+        if type(x) in (float, complex) and repr(x) == repr(y):
+            if x != y:
+                return None  # a NaN is no other NaN; who has both may tell them apart
+            continue
+        if x != y or type(x) in (float, complex):  # repr tells 0.0 from -0.0
             return False
     return True
 

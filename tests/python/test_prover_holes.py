@@ -594,6 +594,22 @@ def test_a_nan_that_is_another_object_is_said():
         assert depyf.compare(a, a).ignored == ""
 
 
+def test_variables_that_hold_two_nans_are_not_proven():
+    def outer(x):
+        return lambda: x
+
+    for a, b in (
+        (ONE, OTHER),
+        ((1, ONE), (1, OTHER)),
+        (complex(0, ONE), complex(0, OTHER)),
+    ):
+        found = depyf.compare(outer(a), outer(b))
+        assert found.verdict == "unproven" and "another object" in found.detail
+        assert depyf.compare(outer(a), outer(a))
+    assert depyf.compare(outer(complex(1, ONE)), outer(complex(2, ONE))).verdict == "different"
+    assert depyf.compare(outer(1.0), outer(ONE)).verdict == "different"
+
+
 # ---------------------------------------------------------------- what CPython believes
 HANDLERS = """
 import dis, sys, types, warnings
