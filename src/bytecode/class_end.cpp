@@ -18,8 +18,7 @@ bool ends_body(const Module& module, CodeId code, const InstrList& list, std::ui
     if (instr.op == Op::RETURN_VALUE) return true;
     const std::string_view stored = stored_name(module, code, instr.op, instr.arg);
     const bool passed = instr.op == Op::LOAD_CONST || instr.op == Op::LOAD_CLOSURE ||
-                        instr.op == Op::COPY || instr.op == Op::JUMP || stored == "__classcell__" ||
-                        stored == "__classdictcell__";
+                        instr.op == Op::COPY || instr.op == Op::JUMP || names_class_cell(stored);
     if (!passed) return false;
     at = instr.op == Op::JUMP ? instr.target : at + 1;
   }
@@ -36,6 +35,15 @@ std::vector<std::uint32_t> closing_stores(const Module& module, CodeId code, con
         ends_body(module, code, list, i + 1))
       out.push_back(i);
   return out;
+}
+
+std::vector<std::uint32_t> attribute_lists(Module& module, CodeId code) {
+  std::vector<std::uint32_t> offsets;
+  if (!module[code].version.has_class_lines()) return offsets;
+  const InstrList list = decode(module, code);
+  for (std::uint32_t at : closing_stores(module, code, list, "__static_attributes__"))
+    offsets.push_back(list.instrs[at].offset);
+  return offsets;
 }
 
 }  // namespace depyf

@@ -17,4 +17,12 @@ std::string_view stored_name(const Module& module, CodeId code, Op op, std::uint
 std::vector<std::uint32_t> closing_stores(const Module& module, CodeId code, const InstrList& list,
                                           std::string_view name);
 
+/// The offsets of the compiler's own stores of `__static_attributes__`; none before 3.13.
+std::vector<std::uint32_t> attribute_lists(Module& module, CodeId code);
+
+/// Is it the name by which a class body hands a cell to `type`?
+inline bool names_class_cell(std::string_view name) {
+  return name == "__classcell__" || name == "__classdictcell__";
+}
+
 }  // namespace depyf

@@ -32,8 +32,8 @@ bool class_prologue(const Rewriter& r, const Stmt& s) {
 bool no_source_has(Rewriter& r, const Stmt& s) {
   if (s.kind != StmtKind::Assign) return false;
   for (ExprId target : s.list)
-    if ((r.ast[s.e[0]].kind == ExprKind::CellRef &&
-         (r.is_name(target, "__classcell__") || r.is_name(target, "__classdictcell__"))) ||
+    if ((r.ast[s.e[0]].kind == ExprKind::CellRef && r.ast[target].kind == ExprKind::Name &&
+         names_class_cell(r.module[StrId(r.ast[target].a)])) ||
         (r.ast[s.e[0]].kind == ExprKind::LocalsDict && r.is_name(target, "__classdict__")))
       return true;
   return lists_attributes(r, s);
@@ -88,15 +88,10 @@ void hoist_future_imports(Rewriter& r) {
 
 bool lists_attributes(Rewriter& r, const Stmt& s) {
   constexpr std::string_view name = "__static_attributes__";
-  if (!r.object.version.has_class_lines() || !r.assigns(s, name) ||
+  if (!r.assigns(s, name) ||
       (!r.is_constant(s.e[0], ConstKind::Tuple) && r.ast[s.e[0]].kind != ExprKind::Tuple))
     return false;
-  if (!r.attribute_lists) {
-    const InstrList list = decode(r.module, r.code);
-    r.attribute_lists.emplace();
-    for (std::uint32_t at : closing_stores(r.module, r.code, list, name))
-      r.attribute_lists->push_back(list.instrs[at].offset);
-  }
+  if (!r.attribute_lists) r.attribute_lists = attribute_lists(r.module, r.code);
   return std::ranges::find(*r.attribute_lists, r.ast[s.list[0]].origin.offset) !=
          r.attribute_lists->end();
 }

@@ -1,5 +1,7 @@
 #include "structure/copies.h"
 
+#include "bytecode/class_end.h"
+
 namespace depyf {
 
 bool deletes_stored(const Value& store, const Value& remove) {
@@ -53,16 +55,12 @@ std::size_t class_epilogue(const StructureGraph& s, const Node& node) {
   const std::size_t size = node.body.size();
   if (s.is_function() || node.term != TermKind::Return) return size;
   std::size_t begin = size;
-  // One list of attributes is the compiler's, of versions that make it; others are the source's.
-  bool lists = !s.module[s.lifted.code].version.has_class_lines(), stores = false;
+  bool stores = false;
   for (std::size_t i = size; i > 0; --i) {
     const Value& value = s.at(node.body[i - 1]);
     if (value.kind != ValueKind::Operation) break;
     if (value.op == Op::STORE_NAME) {
-      const std::string_view name = s.module[StrId(value.arg)];
-      const bool list = name == "__static_attributes__";
-      if (list ? lists : name != "__classdictcell__" && name != "__classcell__") break;
-      lists |= list;
+      if (!names_class_cell(s.module[StrId(value.arg)]) && !s.lists_attributes(value)) break;
       stores = true;
     } else if (value.op == Op::LOAD_CONST || value.op == Op::LOAD_CLOSURE) {
       begin = i - 1;

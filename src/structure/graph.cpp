@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ast/negate.h"
+#include "bytecode/class_end.h"
 #include "support/small_vector.h"
 
 namespace depyf {
@@ -130,6 +131,13 @@ ValueId StructureGraph::add_value(const Value& value) {
   forward_.emplace_back();
   uses.push_back(0);
   return id;
+}
+
+bool StructureGraph::lists_attributes(const Value& store) const {
+  if (stored_name(module, lifted.code, store.op, store.arg) != "__static_attributes__")
+    return false;
+  if (!attribute_lists_) attribute_lists_ = attribute_lists(module, lifted.code);
+  return std::ranges::find(*attribute_lists_, store.offset) != attribute_lists_->end();
 }
 
 ValueId StructureGraph::add_param(BlockId block) {

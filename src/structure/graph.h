@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -236,6 +237,8 @@ class StructureGraph {
   bool is_const(ValueId v) const { return is_op(v, Op::LOAD_CONST); }
   const Const& constant(ValueId load) const { return module[ConstId(at(load).arg)]; }
   bool is_none(ValueId v) const { return is_const(v) && constant(v).kind == ConstKind::None; }
+  /// Is it the compiler's own store of `__static_attributes__` at the end of a class body?
+  bool lists_attributes(const Value& store) const;
   /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
   bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
   bool are_quiet(std::span<const ValueId> operations) const {
@@ -390,6 +393,7 @@ class StructureGraph {
   bool forwarded_since_count_ = false;
   std::uint32_t counted_at_ = UINT32_MAX;  // the changes at the end of the last recount()
   FlatMap<ValueFacts> facts_;              // by value
+  mutable std::optional<std::vector<std::uint32_t>> attribute_lists_;  // see lists_attributes()
   std::unordered_map<const ExprId*, Nested>
       displays_;  // by their items: what nesting() found of so many
 
