@@ -16,15 +16,15 @@ def minus(a):
 
 
 def inverse(a):
-    return not (1.5 if a else "a")
+    return not (1.5 if a else 'a')
 
 
 def text(a):
-    return ("GET" if a else "POST") + " /"
+    return ('GET' if a else 'POST') + ' /'
 
 
 def octets(a):
-    return (b"q r" if a else b"") + b"s"
+    return (b'q r' if a else b'') + b's'
 
 
 def items(a):

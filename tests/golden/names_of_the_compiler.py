@@ -19,14 +19,14 @@ def f():
 
     class Namespace:
         nonlocal __classdict__
-        __classdict__ = "v"
+        __classdict__ = 'v'
 
     class Names:
         nonlocal __conditional_annotations__
-        __conditional_annotations__ = "v"
+        __conditional_annotations__ = 'v'
 
     class Cell:
         nonlocal __class__
-        __class__ = "v"
+        __class__ = 'v'
 
     return Namespace, Names, Cell
