@@ -1054,7 +1054,7 @@ def test_a_change_of_which_others_leave_nothing_takes_no_place_of_the_first():
         advise.Change(**dict(given, line=5, each=made(4, 0.5), cause={})),
     ]
     every = [one._replace(seconds=sum(one.each.values())) for one in every]
-    found = advise._taken_one_by_one(every, {}, advise._rank, 3)
+    found = advise.order.taken_one_by_one(every, {}, advise.order.rank_of, 3)
     assert [(one.line, one.seconds) for one in found] == [(1, 8.0), (4, 1.0), (5, 0.5)]
 
 
@@ -1259,13 +1259,13 @@ def test_a_comprehension_that_torch_compiles_by_itself_goes_with_what_its_functi
     assert nodes[1].failure["row"] == "iterator" and not nodes[1].failure["help"]
     nodes[1].outer = nodes[0]
     causes = overview.causes(nodes)
-    found = advise._found(run, nodes, causes)
-    (change,) = advise._listed(found, 3)
+    found = advise.finding.changes_of(run, nodes, causes)
+    (change,) = advise.listing._listed(found, 3)
     assert change.advice == breaks.LEAVES.help[0].text
     assert [one.line for one in change.gone] == [6]
-    assert not advise._hinted(causes, False)
+    assert not advise.terminal._hinted(causes, False)
     # and a compile that failed is told once
-    assert not advise._without_advice(found, causes, False)
+    assert not advise.terminal._without_advice(found, causes, False)
 
 
 def test_one_compile_for_each_class_of_a_module_needs_no_action():
@@ -1384,8 +1384,8 @@ def change_of(line, each, gave_up=0, function=None):
 def test_of_a_function_that_torch_gave_up_one_cause_is_first_and_others_by_what_they_save():
     given_up = [change_of(at, {"0/%d" % at: 3.0 - at}, 8, "f") for at in (1, 2)]
     others = [change_of(at, {"%d/1" % at: float(at)}, 0, "g") for at in (3, 4, 5)]
-    order = advise._Order(given_up + others)
-    found = advise._taken_one_by_one(given_up + others, {}, order.rank, 3, order.told)
+    order = advise.order.Order(given_up + others)
+    found = advise.order.taken_one_by_one(given_up + others, {}, order.rank, 3, order.told)
     assert [one.line for one in found] == [1, 5, 4]
 
 
@@ -1397,8 +1397,8 @@ def test_what_saves_about_the_same_stands_by_the_number_of_compiles_then_by_plac
             change_of(3, {"3/1": third / 2, "3/2": third / 2}),
             change_of(4, {"4/1": 90.0}),
         ]
-        order = advise._Order(every)
-        return [one.line for one in advise._taken_one_by_one(every, {}, order.by_saving)]
+        order = advise.order.Order(every)
+        return [one.line for one in advise.order.taken_one_by_one(every, {}, order.by_saving)]
 
     for seconds in ((2.2, 2.3, 2.2), (2.3, 2.2, 2.2), (2.2, 2.2, 2.3)):
         assert ordered(*seconds) == [4, 3, 1, 2]
@@ -1509,8 +1509,10 @@ def test_the_summary_the_advice_the_readme_and_the_page_have_one_order_and_one_f
 
 def test_the_changes_of_a_run_are_found_once_for_its_files(tmp_path, monkeypatch):
     found = []
-    real = advise._found
-    monkeypatch.setattr(advise, "_found", lambda *given: found.append(1) or real(*given))
+    real = advise.listing.changes_of
+    monkeypatch.setattr(
+        advise.listing, "changes_of", lambda *given: found.append(1) or real(*given)
+    )
     run = run_of([again("/a/b.py", 1, 9.0, "x == 2")])
     listed = advise.Advice(run)
     for tell in (listed.brief, listed.ranked, listed.heads):
@@ -1553,7 +1555,7 @@ def test_a_loop_that_torch_unrolls_once_nothing_keeps_its_function_out_is_named(
     met = dict(ITEM, location="%s:4" % program, text=failed["failure"], user_stack=stack)
     failed["breaks"] = [met]
     (change,) = advise.changes(run_of([failed]))
-    (told,) = advise._unrolled(change._replace(advice="a setting"), False) or [""]
+    (told,) = advise.wording._unrolled(change._replace(advice="a setting"), False) or [""]
     assert told.startswith("then torch unrolls the loop at loops.py:3: ")
 
 

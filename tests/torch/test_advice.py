@@ -474,8 +474,8 @@ for size in (4, 5, 6):
     (said,) = met(overview.nodes_of([found.to_json()]), "size")
     calls = ["torch._dynamo.maybe_mark_dynamic(%s)" % one for one in marks or ["x, 0"]]
     assert said["patches"] == ["torch.compile(..., dynamic=True)", " and ".join(calls)]
-    marked = advise._with_marks(
-        program.read_text(), advise._parsed(str(program))[1], 4, said["patches"][1]
+    marked = advise.patches._with_marks(
+        program.read_text(), advise.source.source_of(str(program))[1], 4, said["patches"][1]
     )
     program.write_text(marked)
     torch._dynamo.reset()
@@ -877,7 +877,7 @@ def test_what_tells_a_number_that_changes_is_not_advised_to_be_put_off(tmp_path,
     ],
 )
 def test_a_print_that_torch_cannot_put_off_is_not_advised_to_be_put_off(value, key):
-    text = breaks._PRINT.replace('"the sum is", y', value)
+    text = breaks.BY_KEY["print"].help[0].before.replace('"the sum is", y', value)
     nodes = run(text, "a print of " + key)[1]
     (said,) = met(nodes, key)
     assert any(said["patches"]) == (key == "print")
@@ -1646,7 +1646,7 @@ result = [f(torch.tensor(s), ["a", "b"])[1] for s in ([1.0, 3.0], [3.0, 1.0])]
 def test_a_setting_that_holds_from_the_second_value_on_does_not_save_the_first_recompile(tmp_path):
     torch._dynamo.reset()
     program = tmp_path / "program.py"
-    program.write_text("import torch\n" + recompiles._COUNTER)
+    program.write_text("import torch\n" + recompiles.BY_KEY["counter"].help[0].before)
     with depyf.prepare_debug(str(tmp_path / "dump")):
         runpy.run_path(str(program))
     document = dict(summary.load(str(tmp_path / "dump")), program=str(program))
@@ -1713,7 +1713,7 @@ def test_a_patch_of_the_learning_rate_is_for_programs_that_write_none():
         ('optimizer = SGD(weights, lr=0.1)\ngroup["lr"] = group["lr"] * 0.5\n', True),
         ('optimizer = SGD(weights, lr=0.1)\ngroup["lr"] = rate\n', False),
     ):
-        changed = advise._with_rate(text, compiling.places_of(text))
+        changed = advise.patches._with_rate(text, compiling.places_of(text))
         assert ("lr=torch.tensor(0.1)" in (changed or "")) == patched, text
 
 

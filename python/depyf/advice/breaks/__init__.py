@@ -1,0 +1,91 @@
+"""Graph breaks and compiles that failed: torch's number or name, plain words, and the pairs.
+
+The rows are in modules by what they are about: a row, its words and its programs are in one place.
+"""
+
+from depyf.advice import NORMAL
+from depyf.advice.breaks import (
+    branches,
+    calls,
+    compiles,
+    functions,
+    iterators,
+    logs,
+    numbers,
+    shapes,
+    tensors,
+    training,
+)
+from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
+from depyf.advice.breaks.library import LIBRARY
+from depyf.advice.breaks.loops import LEAVES, LOOP, WHILE
+from depyf.advice.breaks.numbers import DECIDED_FIRST, DRAWN_FIRST
+
+__all__ = [
+    "AROUND",
+    "BY_KEY",
+    "DECIDE",
+    "DECIDED_FIRST",
+    "DRAWN_FIRST",
+    "FORMAT",
+    "FORMATTED_OUTSIDE",
+    "LEAVES",
+    "LIBRARY",
+    "LOOP",
+    "MISSING_TOOLS",
+    "OF_NONE",
+    "ROWS",
+    "WHILE",
+]
+
+#: the first that fits is taken, so that a row stands before those that are less exact
+ROWS = (
+    WHILE,
+    *branches.ROWS,
+    *numbers.ROWS,
+    *shapes.ROWS,
+    *training.ROWS,
+    *iterators.ROWS,
+    *functions.ROWS,
+    *logs.ROWS,
+    *calls.ROWS,
+    *compiles.ROWS,
+    *tensors.ROWS,
+)
+
+BY_KEY = {one.key: one for one in ROWS}
+
+#: what a backend lacks on this machine, which its exception tells somewhere in its text
+MISSING_TOOLS = tuple(one for one in ROWS if one.key in ("no compiler", "no Python.h", "no Triton"))
+
+#: rows of what Python decides by a tensor's value: in a loop, the next round needs the decision
+DECIDE = (
+    "branch",
+    "branch on a number",
+    "branch that leaves out more",
+    "branch that replaces",
+    "branch that skips",
+    "any or all",
+    "tensors that are compared",
+    "member of a tensor",
+    "item that decides",
+)
+
+#: rows of branches whose first advice is for those that ask whether there is anything at all
+OF_NONE = ("branch on a number", "dynamic shape that decides", "dynamic shape that is counted")
+
+#: rows whose advice is about the compiled function or a setting, and not about the line that broke
+AROUND = NORMAL + (
+    "lr_scheduler",
+    "DDP",
+    "training step",
+    "data loader",
+    "limit",
+    "nothing to compile",
+    "nothing to compile on a side",
+    "backend",
+    "backward",
+    "rnn",
+    "packed sequence",
+    "no fake kernel",
+)

@@ -1,0 +1,422 @@
+"""Rows of calls that torch cannot trace: clocks, draws, prints, builtins, methods, context
+managers, operators.
+"""
+
+from depyf.advice import helps, row
+
+_PRINT = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    print("the sum is", y)
+    return y + 1
+
+result = f(torch.ones(3))
+"""
+_PRINT_SHAPE = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    print("the shape is", y.shape)
+    return y + 1
+
+result = f(torch.ones(3))
+"""
+_RANDOM = """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * random.random()
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
+_CLOCK = """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    begin = time.perf_counter()
+    y = (x + 1) * 2
+    return y, time.perf_counter() - begin
+
+result = f(torch.ones(3))[0]
+"""
+_BUILTIN = """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    time.sleep(0)
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_METHOD = """
+import io
+file = io.StringIO("12")
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    number = int(file.read())
+    return y * number
+
+result = f(torch.ones(3))
+"""
+_RANGES = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x):
+    ends = numpy.array([0, 2, 4])
+    table = numpy.zeros(4)
+    for row in (0, 1):
+        for at in range(ends[row], ends[row + 1]):
+            table[at] = row + at
+    return x * torch.from_numpy(table)
+
+result = f(torch.ones(4))
+"""
+_OPEN = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    open("/dev/null").close()
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_LOCK = """
+import threading
+lock = threading.Lock()
+
+@torch.compile(backend="eager")
+def f(x):
+    with lock:
+        y = x + 1
+    return y * 2
+
+result = f(torch.ones(3))
+"""
+_FAKE = """
+@torch.library.custom_op("advice::before", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+@torch.compile(backend="eager")
+def f(x):
+    return twice(x.sin()) + 1
+
+result = f(torch.ones(3))
+"""
+_ENABLED = """
+@torch.compile(backend="eager")
+def f(x, step):
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=step != 3):
+        return x @ x
+
+result = [f(torch.ones(2, 2), step) for step in range(3)]
+"""
+_CAUSAL = """
+from torch.nn.functional import scaled_dot_product_attention
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return scaled_dot_product_attention(x, x, x, is_causal=x.shape[1] > 1) * 2
+
+result = [f(torch.ones(1, size, 4)) for size in (3, 4)]
+"""
+ROWS = (
+    row(
+        "clock",
+        "`{name}` reads a clock, which torch does not trace.",
+        [
+            helps(
+                "Read the clock before and after the call of the compiled function. The "
+                "difference is the time of the whole function. On a GPU, the program must first "
+                "wait for the GPU: torch.cuda.synchronize().",
+                _CLOCK,
+                """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    return (x + 1) * 2
+
+begin = time.perf_counter()
+result = f(torch.ones(3))
+seconds = time.perf_counter() - begin
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177", "GB9193"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin",
+        where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?(\.|\(\))?`",
+        names=r"`(?P<name>time\.\w+)(\.|\(\))?`",
+    ),
+    row(
+        "drawn by Python",
+        "torch does not trace `{name}`, which draws a random number.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass its result. Pass a "
+                "number as a tensor: a Python number is a constant at first, so a second number "
+                "compiles again. If a branch decides on it, decide outside, and pass True or "
+                "False.",
+                _RANDOM,
+                """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x, drawn):
+    y = x + 1
+    return y * drawn
+
+result = [f(torch.ones(3), torch.tensor(random.random())) for _ in range(3)]
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        where=r"`(<unknown module>\.Random|random)\.(?!seed\b)\w+\.?`",
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
+        "not traced",
+        "torch does not trace `{name}`: it is not Python code, or is marked as skipped.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass its result.",
+                _BUILTIN,
+                """
+import time
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+time.sleep(0)
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
+        "print of other values",
+        "In the middle of the graph, the program prints more than tensors, strings and constants.",
+        [
+            helps(
+                "Print outside of the compiled function, or after it.",
+                _PRINT_SHAPE,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y, y + 1
+
+y, result = f(torch.ones(3))
+print("the shape is", y.shape)
+""",
+            ),
+            helps(
+                "Print an f-string of it, and a tensor in place of its .item(): "
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
+                "that at the end of the graph. It cannot print a number that changes from call "
+                "to call.",
+                _PRINT_SHAPE,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
+                + _PRINT_SHAPE.replace('"the shape is", y.shape', 'f"the shape is {y.shape}"'),
+            ),
+        ],
+        ids=("GB0059",),
+        reason=r"reorder a debugging function|builtin|call_function BuiltinVariable\(print\)",
+        where=r"\bprint`? with argument types \[(?!(?:'(?:str|Tensor|Parameter|int|float|bool"
+        r"|NoneType|dtype|device)'(?:, )?)*\])|\n\? prints a number"
+        r"|can only reorder functions (where|that are called)",
+    ),
+    row(
+        "print",
+        "The program prints a message in the middle of the graph.",
+        [
+            helps(
+                "Print outside of the compiled function, or after it.",
+                _PRINT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y, y + 1
+
+y, result = f(torch.ones(3))
+print("the sum is", y)
+""",
+            ),
+            helps(
+                "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
+                "tensors and constants at the end of the graph. A number that changes from call "
+                "to call still breaks the graph. Inside of a torch.autograd.Function the message "
+                "is lost.",
+                _PRINT,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)\n" + _PRINT,
+                "torch._dynamo.config.reorderable_logging_functions.add(print)",
+            ),
+        ],
+        ids=("GB0059",),
+        reason=r"reorderable|debugging function|builtin|call_function BuiltinVariable\(print\)",
+        where=r"builtin (?:operator )?`?print\b|builtin print\b|'print'|reorderable logging",
+    ),
+    row(
+        "range of a computed number",
+        "The graph cannot contain a `range` of numbers that are computed in it, as those of a "
+        "NumPy array are.",
+        [
+            helps(
+                "Compute once, outside of the compiled function, what the loop fills, and pass it "
+                "as a tensor.",
+                _RANGES,
+                _RANGES.replace('@torch.compile(backend="eager")\ndef f(x):', "def weights():")
+                .replace(
+                    "    return x * torch.from_numpy(table)",
+                    '    return torch.from_numpy(table)\n\n@torch.compile(backend="eager")\n'
+                    "def f(x, weights):\n    return x * weights",
+                )
+                .replace("f(torch.ones(4))", "f(torch.ones(4), weights())"),
+            )
+        ],
+        ids=("GB0059",),
+        reason=r"Failed to trace builtin operator",
+        where=r"builtin operator `range`",
+    ),
+    row(
+        "builtin",
+        "The graph cannot contain a call of `{name}`.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass its result.",
+                _OPEN,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+open("/dev/null").close()
+result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0059",),
+        reason=r"Failed to trace builtin operator",
+        names=r"builtin operator `(?P<name>[^`]+)`",
+    ),
+    row(
+        "method",
+        "The graph cannot contain a call of `{name}`.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass its result.",
+                _METHOD,
+                """
+import io
+file = io.StringIO("12")
+
+@torch.compile(backend="eager")
+def f(x, number):
+    y = x + 1
+    return y * number
+
+result = f(torch.ones(3), int(file.read()))
+""",
+            )
+        ],
+        ids=("GB0156",),
+        reason=r"Unsupported method call",
+        names=r"method `(?P<name>[^`]+)` of class",
+    ),
+    row(
+        "context manager",
+        "Dynamo cannot keep this `with` block in the graph, or a break inside it cannot be "
+        "resumed.",
+        [
+            helps(
+                "Enter the context outside of the compiled function.",
+                _LOCK,
+                """
+import threading
+lock = threading.Lock()
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    return y * 2
+
+with lock:
+    result = f(torch.ones(3))
+""",
+            )
+        ],
+        ids=("GB0142", "GB0066"),
+        reason=r"context manager|GenericContextWrappingVariable",
+    ),
+    row(
+        "bool of a size",
+        "An operator needs True or False, but gets a comparison of a dynamic size, which torch "
+        "has not evaluated.",
+        [
+            helps(
+                "Evaluate it: is_causal=True if x.shape[1] > 1 else False, with a compile for "
+                "each. In eager mode the comparison is no error.",
+                _CAUSAL,
+                _CAUSAL.replace("x.shape[1] > 1", "True if x.shape[1] > 1 else False"),
+            )
+        ],
+        ids=("GB0112",),
+        reason=r"^TypeError when making fake tensor call",
+        where=r"must be bool, not SymBool|\n> .*\bis_causal\s*=[^,)]*[<>=!]",
+    ),
+    row(
+        "no fake kernel",
+        "The operator `{name}` has no kernel for fake tensors, so torch cannot determine the "
+        "shape of its result.",
+        [
+            helps(
+                "Register one: `@{name}.register_fake` on a function that returns an empty "
+                "tensor of the result's shape.",
+                _FAKE,
+                _FAKE.replace("advice::before", "advice::after").replace(
+                    "\n@torch.compile",
+                    "\n@twice.register_fake\ndef _(x):\n    return "
+                    "torch.empty_like(x)\n\n@torch.compile",
+                ),
+            )
+        ],
+        ids=("GB4315", "GB0112", "GB0090", "GB0064", "GB0087"),
+        reason=r"fake tensor|fake impl",
+        where=r"no fake impl registered|register_fake",
+        names=r"`(?P<name>[\w.]+)\.register_fake`",
+    ),
+    row(
+        "number as a constant",
+        "The code needs a constant here, but the number differs from call to call.",
+        [
+            helps(
+                "Decide on the number before the call, and pass True or False: these are "
+                "constants, with a compile for each.",
+                _ENABLED,
+                _ENABLED.replace("f(x, step)", "f(x, on)")
+                .replace("enabled=step != 3", "enabled=on")
+                .replace("(torch.ones(2, 2), step)", "(torch.ones(2, 2), step != 3)"),
+            )
+        ],
+        reason=r"SymNodeVariable\(\) is not a constant",
+    ),
+)

@@ -1,0 +1,20 @@
+"""Guards that failed: what a changed size, type, value or object asks for, and the pairs.
+
+Which row a guard has is decided by its text in `depyf.report.words`, by the row's key. `{name}` is
+the thing as torch names it, `{variable}` the same where it is one plain name, `{index}` a
+dimension, `{before}` a value, `{marks}` are calls that mark sizes as dynamic.
+"""
+
+from depyf.advice.recompiles import containers, floats, integers, lists, modes, objects, sizes
+
+ROWS = (
+    *sizes.ROWS,
+    *integers.ROWS,
+    *floats.ROWS,
+    *modes.ROWS,
+    *lists.ROWS,
+    *containers.ROWS,
+    *objects.ROWS,
+)
+
+BY_KEY = {one.key: one for one in ROWS}

@@ -1,0 +1,198 @@
+"""What the sides of a program's branches do."""
+
+import ast
+from typing import Any, Iterator, List, Optional, Set
+
+from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict
+from depyf.advice.uses.names import container_of, made_of, method_of, names_in, path_of, unwrapped
+from depyf.advice.uses.needs import values_needed_in
+from depyf.advice.uses.trees import last_line, parsed, read_at, walked
+
+
+def left_out_at(file: str, line: int) -> List[int]:
+    """The lines that change a container or an attribute, and that the branch of a line leaves out
+    on one side.
+    """
+    tree, function = read_at(file, line)
+    found: Set[int] = set()
+    for node in walked(function):
+        for name in ("body", "orelse", "finalbody"):
+            block: Any = getattr(node, name, None)
+            for place, one in enumerate(block if isinstance(block, list) else ()):
+                if isinstance(one, ast.If) and one.test.lineno <= line <= last_line(one.test):
+                    for side in _left_out(function, one, block[place + 1 :]):
+                        kept = [each for each in ast.walk(side) if _is_kept(tree, each)]
+                        found |= {getattr(each, "lineno", 0) for each in kept}
+    return sorted(found)
+
+
+#: statements of a side that only leaves code out
+_LEAVE = (ast.Return, ast.Continue, ast.Break, ast.Pass)
+
+
+def replaced_at(file: str, line: int) -> bool:
+    """Whether a decision whether there is anything does more, where there is nothing, than to leave
+    code out: it puts something else in its place, tells of it, or raises.
+    """
+    return any(
+        not isinstance(one, _LEAVE)
+        for node in _branches(file, line)
+        for one in (_side_for_none(node) or ())
+    )
+
+
+def skips_at(file: str, line: int) -> bool:
+    """Whether a branch that asks whether a mask keeps anything only returns what has a name where
+    it does not, or only leaves out what computes with that mask.
+    """
+    for node in _branches(file, line):
+        empty = _side_for_none(node)
+        if empty is None or left_out_at(file, line):
+            continue
+        if len(empty) == 1 and isinstance(empty[0], ast.Return):
+            return isinstance(empty[0].value, (ast.Name, type(None)))
+        masks = names_in(node.test)
+        if not empty and all(_selects(one, masks) for one in node.body):
+            return True
+    return False
+
+
+def _selects(statement: ast.stmt, masks: Set[str]) -> bool:
+    """Whether an assignment takes, or changes, the elements alone that a mask keeps."""
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)):
+        return False
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Subscript) and masks & names_in(node.slice):
+            return True
+        if isinstance(node, ast.Call) and method_of(node) in ("where", "masked_fill"):
+            if any(masks & names_in(one) for one in node.args[:1]):
+                return True
+    return False
+
+
+def _branches(file: str, line: int) -> Iterator[ast.If]:
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
+            yield node
+
+
+def _side_for_none(node: ast.If) -> Optional[List[Any]]:
+    """The side of a branch that is taken where there is nothing; None where it asks for anything
+    else than whether there is something.
+    """
+    test: Any = node.test
+    swapped = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    test = test.operand if swapped else test
+    if isinstance(test, ast.Compare):
+        limit: Any = test.comparators[0]
+        met = type(test.ops[0]).__name__, getattr(limit, "value", None)
+        if len(test.ops) > 1 or met not in _NONE + _SOME:
+            return None
+        swapped ^= met in _NONE
+    elif not isinstance(test, ast.Call):
+        return None
+    elif method_of(test) != "any" and getattr(test.func, "id", "") != "len":
+        return None
+    return node.body if swapped else node.orelse
+
+
+#: comparisons of a count that hold where there is nothing, and where there is something
+_NONE = (("Eq", 0), ("LtE", 0), ("Lt", 1))
+_SOME = (("NotEq", 0), ("Gt", 0), ("GtE", 1))
+
+
+def _left_out(function: Any, branch: ast.If, below: List[Any]) -> List[Any]:
+    """The statements that a branch leaves out on one side or the other.
+
+    Args:
+        function: around the branch.
+        below: the statements of its block that follow it.
+    """
+    sides: List[Any] = branch.body + branch.orelse
+    if isinstance(branch.body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise)):
+        sides = sides + below
+    if isinstance(branch.body[-1], ast.Return):
+        sides = sides + [one for one in function.body if one.lineno > last_line(branch)]
+    return sides
+
+
+def _is_kept(tree: Any, node: Any) -> bool:
+    """Whether a node changes a container or an attribute."""
+    if isinstance(node, ast.Call):
+        return method_of(node) in GROWS | {"update", "setdefault"}
+    targets = list(node.targets) if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AugAssign):
+        targets = [node.target]
+        if path_of(container_of(node.target)).startswith("self.") and counts(tree, node.target):
+            return False  # nothing is added for what is empty
+    for target in targets:
+        if isinstance(target, ast.Attribute) and isinstance(node, ast.Assign):
+            return True
+        if isinstance(target, ast.Subscript):
+            made = list(made_of(tree, target.value))
+            if made and all(isinstance(one, CONTAINERS) or makes_dict(one) for one in made):
+                return True
+    return False
+
+
+def asks_for_none(file: str, line: int) -> bool:
+    """Whether a branch at a line asks whether there is anything at all; True where its source is
+    not there.
+    """
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
+            asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
+            return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)
+    return True
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def values_needed_in_sides(file: str, line: int) -> List[int]:
+    """The lines in the sides of a branch at which torch breaks its graph where it traces them, too:
+    those of `values_needed_in`, and those that set an element whose place argmax or argmin tells.
+    """
+    needed = set(values_needed_in(file, line))
+    found = set()
+    for node in _branches(file, line):
+        for one in (each for side in node.body + node.orelse for each in ast.walk(side)):
+            if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+                index = unwrapped(one.slice)
+                if isinstance(index, ast.Call) and method_of(index) in ("argmax", "argmin"):
+                    found.add(one.lineno)
+        first, last = node.body[0].lineno, last_line(node)
+        found |= {one for one in needed if first <= one <= last}
+    return sorted(found)
+
+
+def only_chooses(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line uses a value only to choose what is computed: it compares
+    it with constants, or calls what a container has by it, as `self.heads[task](x)` does.
+    """
+    function = read_at(file, line)[1]
+    above = {id(inner): node for node in walked(function) for inner in ast.iter_child_nodes(node)}
+    chooses = False
+    for node in walked(function):
+        if path_of(node) != name or not isinstance(getattr(node, "ctx", None), ast.Load):
+            continue
+        outer: Any = above.get(id(node))
+        if type(outer).__name__ == "Index":  # up to 3.8
+            outer = above.get(id(outer))
+        further: Any = above.get(id(outer))
+        if isinstance(outer, ast.Subscript) and outer.value is not node:
+            if not isinstance(further, ast.Call) or further.func is not outer:
+                return False
+        elif isinstance(outer, ast.Compare):
+            others = [one for one in [outer.left] + outer.comparators if one is not node]
+            if not all(isinstance(one, (ast.Constant, ast.Tuple)) for one in others):
+                return False
+        elif isinstance(outer, (ast.Return, ast.Dict, ast.Tuple)):
+            continue  # it is handed on as it is
+        else:
+            return False
+        chooses = True
+    return chooses

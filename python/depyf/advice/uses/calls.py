@@ -1,0 +1,61 @@
+"""What a program calls: torch.compile, the mode of a module, packed sequences."""
+
+import ast
+
+from depyf.advice.uses.names import method_of, of_module, path_of
+from depyf.advice.uses.trees import last_line, parsed, read_at, walked
+
+
+def mode_switched_at(file: str) -> int:
+    """The first line of a file that does nothing but call `eval()` of an object; 0 for none."""
+    lines = [
+        node.lineno
+        for node in walked(parsed(file))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if method_of(node.value) == "eval" and not node.value.args
+    ]
+    return min(lines, default=0)
+
+
+def compiles(file: str) -> bool:
+    """Whether a file asks torch to compile something."""
+    tree = parsed(file) if file else None
+    return any(
+        is_compile(node)
+        or (isinstance(node, ast.Name) and of_module(tree, node.id) == "torch.compile")
+        for node in walked(tree)
+    )
+
+
+def is_compile(node: ast.AST) -> bool:
+    """Whether an expression is torch's `compile`, or a module's."""
+    is_named_so = isinstance(node, ast.Attribute) and node.attr == "compile"
+    return is_named_so and path_of(node) != "re.compile"
+
+
+def calls(file: str, method: str) -> bool:
+    """Whether a file calls a method of that name."""
+    tree = parsed(file)
+    nodes = walked(tree)
+    return any(isinstance(one, ast.Call) and method_of(one) == method for one in nodes)
+
+
+def packs_sequences(file: str, line: int) -> bool:
+    """Whether the function around a line packs sequences for an RNN, or unpacks those of one."""
+    called = {
+        path_of(node.func).rpartition(".")[2]
+        for node in walked(read_at(file, line)[1])
+        if isinstance(node, ast.Call)
+    }
+    return bool(called & {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence"})
+
+
+def in_autograd_function(file: str, line: int) -> bool:
+    """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
+    tree = parsed(file)
+    for node in walked(tree):
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= last_line(node):
+            names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
+            if "Function" in names:
+                return True
+    return False

@@ -1,0 +1,185 @@
+"""Which line of a program needs a value that another line has: the names that hold it are
+followed.
+"""
+
+import ast
+from typing import Any, Callable, Iterator, List, Set
+
+from depyf.advice.uses.names import assigned, given_by, named_as, names_in, path_of
+from depyf.advice.uses.trees import HAS_ENDS, functions_of, last_line, read_at, statement_at, walked
+
+#: the expressions of a node that need a value
+Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
+
+
+def where_needed(file: str, line: int, name: str, needs: Needs) -> int:
+    """The line that needs what the function around a line names as a guard does; 0 for none."""
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    if tree is None or function is None or not names or not HAS_ENDS:
+        return 0
+    return first_needing(tree, function, names, function.lineno, needs, deep=True, whole=True)
+
+
+def where_used(file: str, line: int, needs: Needs) -> int:
+    """The line that needs the Python number that a line makes of a tensor; 0 for none."""
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not HAS_ENDS:
+        return 0
+    for node in walked(function):
+        for test in needs(tree, node):
+            if test.lineno <= line <= last_line(test) and makes_number(test):
+                return int(test.lineno)
+    statement: Any = statement_at(function, line)
+    if statement is None or statement.value is None or not _holds(statement.value, set()):
+        return 0
+    names = assigned(statement)
+    return (
+        first_needing(tree, function, names, line, needs, deep=True, numbers=True) if names else 0
+    )
+
+
+#: expressions that are numbers where what they are made of is, and texts of such
+_OF_NUMBERS = (
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.Dict,
+    ast.FormattedValue,
+    ast.IfExp,
+    ast.JoinedStr,
+    ast.List,
+    ast.Set,
+    ast.Starred,
+    ast.Tuple,
+    ast.UnaryOp,
+)
+#: functions that make a number of a tensor
+_MAKE_NUMBERS = ("int", "float", "bool")
+#: functions that make numbers or lists of numbers
+_GIVE_NUMBERS = frozenset("abs bool dict float int list max min pow range round sum tuple".split())
+
+
+def _holds(node: Any, names: Set[str]) -> bool:
+    """Whether an expression is, or keeps, a Python number: one of those names, or what it makes of
+    a tensor. What other functions make of a number may be a tensor.
+    """
+    work = [node]
+    while work:
+        one = work.pop()
+        if isinstance(one, (ast.Name, ast.Attribute)):
+            if path_of(one) in names:
+                return True
+        elif isinstance(one, ast.Subscript):
+            work.append(one.value)
+        elif isinstance(one, ast.Call):
+            function: Any = one.func
+            is_method = isinstance(function, ast.Attribute)
+            called = function.attr if is_method else getattr(function, "id", "")
+            if not names and called in (("item", "tolist") if is_method else _MAKE_NUMBERS):
+                return True
+            if is_method and called in ("get", "format"):
+                work += [function.value] + list(one.args)
+            elif not is_method and called in _GIVE_NUMBERS:
+                work += one.args
+        elif isinstance(one, _OF_NUMBERS):
+            work += ast.iter_child_nodes(one)
+    return False
+
+
+def makes_number(test: ast.AST) -> bool:
+    """Whether an expression turns something into a Python number."""
+    return any(map(turns_into_number, ast.walk(test)))
+
+
+def turns_into_number(node: Any) -> bool:
+    """Whether a node is a call that turns something into a Python number."""
+    name = node.func if isinstance(node, ast.Call) else None
+    if isinstance(name, ast.Attribute):
+        return name.attr in ("item", "tolist")
+    return isinstance(name, ast.Name) and name.id in _MAKE_NUMBERS
+
+
+def _is_identity(test: ast.AST) -> bool:
+    """Whether a test asks which object it is, which no value decides."""
+    return isinstance(test, ast.Compare) and all(
+        isinstance(one, (ast.Is, ast.IsNot)) for one in test.ops
+    )
+
+
+def first_needing(
+    tree: ast.Module,
+    function: Any,
+    names: Set[str],
+    after: int,
+    needs: Needs,
+    deep: bool,
+    whole: bool = False,
+    numbers: bool = False,
+) -> int:
+    """The first line below line `after` in a function that needs the value of a name.
+
+    With `whole`, what is computed from other names, too, is another value. With `numbers`, what a
+    function makes of a number is one no more: it may be a tensor.
+    """
+
+    def depends(node: Any) -> bool:
+        return _holds(node, names) if numbers else bool(names & names_in(node))
+
+    names = set(names)
+    nodes: List[Any] = [
+        one for one in walked(function) if getattr(one, "lineno", 0) > after and one is not function
+    ]
+    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
+        for test in needs(tree, node):
+            if not _is_identity(test) and depends(test):
+                return int(test.lineno)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            used = names_in(node.value)
+            if whole:  # a length is no other value, nor is `self` of `self.count` another name
+                used = _names_but_of_lengths(node.value)
+                used = {one for one in used if not any(it.startswith(one + ".") for it in used)}
+            if (bool(used) and used <= names) if whole else depends(node.value):
+                names |= assigned(node)
+        elif deep and isinstance(node, ast.Call):
+            found = _decided_in_call(tree, node, names, needs, numbers)
+            if found:
+                return found
+    return 0
+
+
+def _names_but_of_lengths(node: ast.AST) -> Set[str]:
+    """The names of an expression, as `names_in`, without those that `len` alone is given."""
+    found: Set[str] = set()
+    work: List[ast.AST] = [node]
+    while work:
+        one = work.pop()
+        if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "len":
+            continue
+        path = path_of(one)
+        if path:
+            found |= names_in(one)
+        else:
+            work += ast.iter_child_nodes(one)
+    return found
+
+
+def _decided_in_call(
+    tree: ast.Module, call: ast.Call, names: Set[str], needs: Needs, numbers: bool
+) -> int:
+    """The line that needs it, in the only function of the file that a call can mean."""
+    name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+    called = [one for one in functions_of(tree) if one.name == name]
+    if len(called) != 1:
+        return 0
+    passed = {
+        key
+        for key, value in given_by(call, called[0]).items()
+        if (_holds(value, names) if numbers else names & names_in(value))
+    }
+    if path_of(call.func) == "self.%s" % name:  # the same object
+        passed |= {one for one in names if one.startswith("self.")}
+    if not passed:
+        return 0
+    at = called[0].lineno
+    return first_needing(tree, called[0], passed, at, needs, deep=False, numbers=numbers)

@@ -1,0 +1,131 @@
+"""Where a program's loops begin, and what is in a round of them."""
+
+import ast
+from typing import Any, List, Tuple
+
+from depyf.advice.uses.containers import shows
+from depyf.advice.uses.names import method_of, names_in
+from depyf.advice.uses.needs import decided_at, values_needed_in
+from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
+
+
+def ends_loop_around(file: str, line: int) -> int:
+    """The line, in the innermost loop around a line, that ends a round or the loop by a Python
+    number that another line than this makes of a tensor; 0 as above.
+    """
+    loops = [at for kind, at in uncut_around(file, line) if kind != "try"]
+    for node in walked(read_at(file, line)[1]) if loops else ():
+        if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1]:
+            inside = range(node.body[0].lineno, last_line(node) + 1)
+            for one in values_needed_in(file, line):
+                decided = decided_at(file, one) if one in inside and one != line else 0
+                if decided in inside and ends_round(file, decided):
+                    return decided
+    return 0
+
+
+def loop_at(file: str, line: int) -> bool:
+    """Whether a line has the head of a loop, or a range."""
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, (ast.For, ast.While)):
+            head: Any = node.iter if isinstance(node, ast.For) else node.test
+            if node.lineno <= line <= last_line(head):
+                return True
+        if isinstance(node, ast.comprehension):
+            if node.iter.lineno <= line <= last_line(node.iter):
+                return True
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+            if node.lineno <= line <= last_line(node):
+                return True
+    return False
+
+
+def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
+    """The loops and `try` statements of its function around a line, outermost first: `for`, `while`
+    or `try`, and its line. Torch cannot cut a graph in them.
+    """
+    tree = parsed(file) if file and line else None
+    work: List[Any] = [innermost(tree, line)] if tree is not None else []
+    found = []
+    while work:
+        node = work.pop()
+        for child in ast.iter_child_nodes(node) if node is not None else ():
+            if not isinstance(child, ast.stmt) and not isinstance(child, ast.ExceptHandler):
+                continue
+            if not child.lineno <= line <= last_line(child) or isinstance(child, SCOPES):
+                continue
+            if isinstance(child, (ast.For, ast.While, ast.Try)):
+                found.append((type(child).__name__.lower(), child.lineno))
+            work.append(child)
+    return found
+
+
+def computed_after(file: str, line: int) -> int:
+    """The first line on a side of the branch of a line, or below it, that computes something of
+    what its function is given; 0 where there is none, or the line decides nothing.
+    """
+    function = read_at(file, line)[1]
+    nodes = walked(function)
+    if not any(
+        isinstance(one, ast.If) and one.test.lineno <= line <= last_line(one.test) for one in nodes
+    ):
+        return 0
+    given = {one.arg for one in nodes if isinstance(one, ast.arg)} - {"self"}
+    found = 0
+    for one in nodes:
+        if isinstance(one, ast.Call):
+            taken = list(one.args) + [each.value for each in one.keywords]
+            taken += [one.func.value] if isinstance(one.func, ast.Attribute) else []
+        elif isinstance(one, ast.BinOp):
+            taken = [one.left, one.right]
+        else:
+            continue
+        if one.lineno > line and not shows(one) and any(given & names_in(each) for each in taken):
+            found = min(found or one.lineno, one.lineno)
+    return found
+
+
+def ends_round(file: str, line: int) -> bool:
+    """Whether a line decides whether a loop goes on: a side of its branch leaves the loop, goes to
+    its next round, or returns; or it is the condition of a `while`.
+    """
+    ends = (ast.Break, ast.Continue, ast.Return)
+    for node in walked(parsed(file)):
+        if isinstance(node, ast.While) and node.test.lineno <= line <= last_line(node.test):
+            return True
+        if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
+            sides = node.body + node.orelse
+            return any(isinstance(one, ends) for side in sides for one in ast.walk(side))
+    return False
+
+
+def _computes_nothing(node: Any) -> bool:
+    """Whether a statement only keeps, or tests, what has a name, as code around a call does."""
+    plain = (ast.Break, ast.Continue, ast.Pass)
+    if isinstance(node, ast.If):
+        asked = [one for one in ast.walk(node.test) if isinstance(one, (ast.Call, ast.BinOp))]
+        return not asked and all(map(_computes_nothing, node.body + node.orelse))
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        return method_of(call) == "append" and all(isinstance(one, ast.Name) for one in call.args)
+    if isinstance(node, (ast.Return, ast.Assign)):
+        names = (ast.Name, ast.Tuple, ast.Constant)
+        return node.value is None or isinstance(node.value, names)
+    return isinstance(node, plain)
+
+
+def calls_alone(file: str, line: int) -> bool:
+    """Whether all that the body of the innermost loop around a line computes is one call."""
+    tree = parsed(file)
+    loops = [one for one in uncut_around(file, line) if one[0] != "try"]
+    for node in walked(tree) if tree is not None and loops else ():
+        if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1][1]:
+            body: List[Any] = [one for one in node.body if not _computes_nothing(one)]
+            kinds = (ast.Expr, ast.Assign, ast.Return)
+            return (
+                len(body) == 1
+                and isinstance(body[0], kinds)
+                and isinstance(body[0].value, ast.Call)
+            )
+    return False

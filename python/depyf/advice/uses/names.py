@@ -1,0 +1,168 @@
+"""What names and calls in a program's source stand for: modules, what a name is bound to."""
+
+import ast
+from functools import lru_cache
+from typing import Any, Dict, Iterator, List, Set, Tuple
+
+from depyf.advice.uses.trees import last_line, parsed, walked
+
+
+def unwrapped(index: Any) -> Any:
+    """An index, which CPython up to 3.8 has in a node of its own."""
+    return index.value if type(index).__name__ == "Index" else index
+
+
+def stores_of(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
+    """(target, value) of each assignment of a statement, those of tuples one by one."""
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        yield node.target, node.value or ast.Constant(None)
+        return
+    if not isinstance(node, ast.Assign):
+        return
+    value: Any = node.value
+    for target in node.targets:
+        if isinstance(target, ast.Tuple):
+            values = getattr(value, "elts", [value] * len(target.elts))
+            yield from zip(target.elts, values)
+        else:
+            yield target, value
+
+
+def of_module(tree: Any, called: str) -> str:
+    """A function as its module names it: `numpy.log` for `np.log`."""
+    root, dot, rest = called.partition(".")
+    return imported(tree).get(root, "") + dot + rest if root else ""
+
+
+@lru_cache(maxsize=16)
+def imported(tree: ast.Module) -> Dict[str, str]:
+    """What a file imports, by the names that it gives."""
+    found = {}
+    for node in walked(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                found[one.asname or one.name.partition(".")[0]] = (
+                    one.name if one.asname else one.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for one in node.names:
+                found[one.asname or one.name] = "%s.%s" % (node.module, one.name)
+    return found
+
+
+def is_size(node: Any) -> bool:
+    """Whether an expression is plainly a size of a tensor or a list."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if not isinstance(node, ast.Call):
+        return False
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return name in ("size", "numel", "len")
+
+
+def is_of_numbers(node: ast.AST) -> bool:
+    """Whether a list, tuple or dict is written with numbers alone."""
+    kept = node.elts if isinstance(node, (ast.List, ast.Tuple)) else getattr(node, "values", ())
+    return bool(kept) and all(
+        isinstance(one, ast.Constant) and isinstance(one.value, (int, float))
+        for one in (each.operand if isinstance(each, ast.UnaryOp) else each for each in kept)
+    )
+
+
+def named_as(function: Any, name: str) -> Set[str]:
+    """How a function names what a guard names: an attribute, by its own name."""
+    last = name.rpartition(".")[2]
+    ends = "." + last if "." in name else ""
+    return {one for one in names_in(function) if one == name or ends and one.endswith(ends)}
+
+
+def given_names(file: str, line: int) -> Set[str]:
+    """The names, and paths of attributes, that the calls of a line are given."""
+    tree = parsed(file) if file and line else None
+    found: Set[str] = set()
+    for node in walked(tree):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            for one in list(node.args) + [each.value for each in node.keywords]:
+                found |= names_in(one)
+    return found
+
+
+def method_of(call: ast.Call) -> str:
+    """The name of the method that a call calls; "" for what is none."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def given_by(call: ast.Call, function: Any) -> Dict[str, ast.expr]:
+    """What a call gives the parameters of a function, as far as it writes them out."""
+    arguments = function.args
+    names = [one.arg for one in getattr(arguments, "posonlyargs", []) + arguments.args]
+    found: Dict[str, ast.expr] = {}
+    for name, value in zip(names[_count_of_bound(names, call, function) :], call.args):
+        if isinstance(value, ast.Starred):
+            break
+        found[name] = value
+    found.update({one.arg: one.value for one in call.keywords if one.arg})
+    return found
+
+
+def _count_of_bound(names: List[str], call: ast.Call, function: Any) -> int:
+    """How many of a function's parameters a call does not write: the object, or the class, whose
+    method it is; 0 where the method is called as a function, `Model.forward(model, x)`.
+    """
+    if names[:1] not in (["self"], ["cls"]):
+        return 0
+    if isinstance(call.func, ast.Name) and call.func.id == function.name:
+        return 0
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    of_class = isinstance(owner, ast.Name) and owner.id[:1].isupper()
+    return 0 if of_class and names[0] == "self" else 1
+
+
+def made_of(tree: Any, node: ast.AST) -> Iterator[ast.AST]:
+    """What a value is: itself, or what the file assigns to its name."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        yield node
+        return
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    for one in walked(tree):
+        if isinstance(one, (ast.Assign, ast.AnnAssign)):
+            for to, value in stores_of(one):
+                if name == getattr(to, "id", getattr(to, "attr", "")):
+                    yield value
+
+
+def path_of(node: ast.AST) -> str:
+    """`self.count` for an attribute of a name; "" for other expressions."""
+    parts: List[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id] + parts[::-1]) if isinstance(node, ast.Name) else ""
+
+
+def container_of(node: Any) -> Any:
+    """The container of containers that an element is of: `stats` for `stats["loss"]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def assigned(statement: ast.stmt) -> Set[str]:
+    """The names and paths of attributes that a statement assigns; of `self.count` not `self`."""
+    work = list(getattr(statement, "targets", None) or [getattr(statement, "target", None)])
+    found = set()
+    while work:
+        target = work.pop()
+        if isinstance(target, (ast.Tuple, ast.List)):
+            work.extend(target.elts)
+        elif isinstance(target, ast.Starred):
+            work.append(target.value)
+        elif target is not None:
+            found.add(path_of(target))
+    return found - {""}
+
+
+def names_in(node: ast.AST) -> Set[str]:
+    """The names and paths of attributes in an expression."""
+    found = {path_of(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+    return found - {""}

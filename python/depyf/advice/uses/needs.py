@@ -1,0 +1,354 @@
+"""For what a program needs the number in a tensor: a test, an index, a text, a list."""
+
+import ast
+from typing import Any, Dict, Iterator, List, Set
+
+from depyf.advice.uses.containers import GROWS, makes_container
+from depyf.advice.uses.following import (
+    first_needing,
+    makes_number,
+    turns_into_number,
+    where_needed,
+    where_used,
+)
+from depyf.advice.uses.names import (
+    assigned,
+    container_of,
+    imported,
+    made_of,
+    method_of,
+    names_in,
+    of_module,
+    path_of,
+    unwrapped,
+)
+from depyf.advice.uses.trees import (
+    function_around,
+    function_starting_at,
+    innermost,
+    last_line,
+    read_at,
+    statement_at,
+    walked,
+)
+
+
+def decided_at(file: str, line: int) -> int:
+    """The line that needs the Python number that a line makes of a tensor: a branch, a loop, an
+    assertion, an element of a list, an order; 0 where there is none, or the source is not there.
+
+    The names that the line assigns are followed to the end of the function, and one call deep into
+    functions of the same file.
+    """
+    return where_used(file, line, _item_needs)
+
+
+def printed_at(file: str, line: int) -> int:
+    """The line that prints the Python number that a line makes of a tensor; 0 as above."""
+    return where_used(file, line, _printed)
+
+
+def indexed_at(file: str, line: int) -> int:
+    """The line that has the Python number that a line makes of a tensor as one of several indices,
+    as in `x[:, n]`; 0 as above.
+    """
+    return where_used(file, line, _indices)
+
+
+def picked_at(file: str, line: int) -> int:
+    """The line, if it makes no number itself, and picks an element by what it computes, or by a
+    name: where torch makes a number of a tensor there, it is that index; 0 as above.
+    """
+    found = 0
+    for node in walked(read_at(file, line)[1]):
+        if isinstance(node, ast.expr) and node.lineno <= line <= last_line(node):
+            if turns_into_number(node):
+                return 0
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                index = unwrapped(node.slice)
+                several = index.elts if isinstance(index, ast.Tuple) else [index]
+                if any(hasattr(one, "lineno") and names_in(one) for one in several):
+                    found = int(node.lineno)
+    return found
+
+
+def stored_at(file: str, line: int) -> int:
+    """The line, if it stores into an element of an array that numpy made in the same function, by
+    an index that it computes; 0 as above.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None:
+        return 0
+    of_numpy = {one for one, module in imported(tree).items() if module.split(".")[0] == "numpy"}
+    arrays: Set[str] = set()
+    for node in walked(function):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            if path_of(node.value.func).split(".")[0] in of_numpy:
+                arrays |= assigned(node)
+    for node in walked(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            computed = any(isinstance(one, ast.Call) for one in ast.walk(node.slice))
+            here = node.lineno <= line <= last_line(node)
+            if here and computed and path_of(node.value) in arrays:
+                return int(node.lineno)
+    return 0
+
+
+def drawn_at(file: str, line: int) -> int:
+    """The line that draws, with Python's `random`, the number that a line needs; 0 where it needs
+    none, or makes a number of something else.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None:
+        return 0
+    drawn: Dict[str, int] = {}  # name -> where its number is drawn
+
+    def found_in(node: Any) -> int:
+        for one in ast.walk(node):
+            if isinstance(one, ast.Call) and _draws(tree, one):
+                return one.lineno
+            if isinstance(one, ast.Name) and one.id in drawn:
+                return drawn[one.id]
+        return 0
+
+    for node in sorted(filter(_is_assignment, walked(function)), key=lambda one: one.lineno):
+        if last_line(node) < line and node.value is not None and found_in(node.value):
+            drawn.update(dict.fromkeys(assigned(node), found_in(node.value)))
+    found = 0
+    for node in walked(function):
+        if isinstance(node, ast.expr) and node.lineno <= line <= last_line(node):
+            if turns_into_number(node) and not found_in(node):
+                return 0
+            if isinstance(node, (ast.Call, ast.Name)):
+                found = found or found_in(node)
+    return found
+
+
+def _is_assignment(node: Any) -> bool:
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+
+
+def _draws(tree: ast.Module, call: ast.Call) -> bool:
+    """Whether a call draws a number with Python's `random`, or with an object of its `Random`."""
+    called = path_of(call.func)
+    if of_module(tree, called).startswith("random."):
+        return not called.endswith(("Random", "seed"))
+    owner = getattr(call.func, "value", None)
+    return isinstance(owner, (ast.Name, ast.Attribute)) and any(
+        isinstance(one, ast.Call) and of_module(tree, path_of(one.func)) == "random.Random"
+        for one in made_of(tree, owner)
+    )
+
+
+def appended_at(file: str, line: int) -> int:
+    """The line that appends the Python number that a line makes of a tensor to a list that is not
+    the function's own; 0 as above.
+    """
+    return where_used(file, line, _appended)
+
+
+def ordered_at(file: str, line: int) -> int:
+    """The line that sorts, or picks the largest or smallest, by the Python number that a line makes
+    of a tensor; 0 as above.
+    """
+    function = read_at(file, line)[1]
+    for node in walked(function):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            if any(path_of(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
+                return node.lineno
+    return where_used(file, line, _ordered)
+
+
+#: functions by whose results tensors are ordered as Python numbers
+_KEYS_OF_NUMBERS = ("float", "int", "torch.Tensor.item")
+
+
+def asserted_at(file: str, line: int) -> int:
+    """The line that asserts something of the Python number that a line makes of a tensor; 0 as
+    above.
+    """
+    return where_used(file, line, _asserted)
+
+
+def sized_at(file: str, line: int) -> int:
+    """The line that decides on the size of what a line assigns; 0 as above."""
+    tree, function = read_at(file, line)
+    statement = statement_at(function, line) if function is not None else None
+    if tree is None or statement is None or not hasattr(statement, "end_lineno"):
+        return 0
+    return first_needing(tree, function, assigned(statement), line, _sizes, deep=True)
+
+
+def needed_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that needs the value of a name: as `decided_at`."""
+    return where_needed(file, line, name, _python_needs)
+
+
+def ranged_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that has a range of that length; 0 as above."""
+    return where_needed(file, line, name, _ranges)
+
+
+def tested_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that decides on a name: a branch, a loop, an
+    assertion; 0 as above.
+    """
+    return where_needed(file, line, name, _tests_of)
+
+
+def values_needed_in(file: str, line: int, of_numbers: bool = True) -> List[int]:
+    """The lines of the function around a line that make a Python number of what they compute, or
+    pick elements by a condition, so that torch may break its graph there.
+
+    Args:
+        of_numbers: whether those that make numbers are among them.
+    """
+    function = function_starting_at(file, line) or function_around(file, line)
+    found = set()
+    for node in walked(function):
+        if isinstance(node, ast.Subscript) and isinstance(unwrapped(node.slice), ast.Compare):
+            found.add(node.lineno)
+        elif of_numbers and isinstance(node, ast.Call):
+            named = getattr(node.func, "id", "") in ("int", "float", "bool") and node.args
+            computed = named and any(isinstance(one, ast.Call) for one in walked(node.args[0]))
+            if computed or getattr(node.func, "attr", "") in ("item", "tolist"):
+                found.add(node.lineno)
+    return sorted(found)
+
+
+def prints_number(file: str, line: int) -> bool:
+    """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
+    function = read_at(file, line)[1]
+    for node in walked(function):
+        if isinstance(node, ast.Call) and node.lineno <= line and makes_number(node):
+            if printed_at(file, node.lineno) == line:
+                return True
+    return False
+
+
+def tests_of(node: ast.AST) -> Iterator[Any]:
+    """The expressions on which a node decides."""
+    if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        yield node.test
+    elif isinstance(node, ast.comprehension):
+        yield from node.ifs
+
+
+def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions of which Python itself needs the value: what `tests_of` has, the length of a
+    range, the element of a container that the program makes of Python values, what `max`, `min`
+    and sorting compare.
+    """
+    yield from tests_of(node)
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+        if name == "range" and isinstance(node.func, ast.Name):
+            yield from node.args
+        yield from _ordered(tree, node)
+    if isinstance(node, ast.Subscript) and makes_container(tree, node.value):
+        index = unwrapped(node.slice)
+        if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
+            yield index
+
+
+def _ordered(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What `max`, `min` and sorting compare."""
+    yield from (one.body for one in _keys_of(node) if isinstance(one, ast.Lambda))
+
+
+def _keys_of(node: ast.AST) -> List[Any]:
+    """The functions by whose results a call orders."""
+    if not isinstance(node, ast.Call):
+        return []
+    name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+    ordered = name in ("max", "min", "sorted", "sort")
+    return [one.value for one in node.keywords if one.arg == "key"] if ordered else []
+
+
+def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """As `_python_needs`, of a number that torch keeps in its graph: an assertion of one comparison
+    stays in it, too.
+    """
+    if isinstance(node, ast.Assert):
+        plain = isinstance(node.test, (ast.Name, ast.Attribute))
+        plain = plain or isinstance(node.test, ast.Compare) and len(node.test.ops) == 1
+        if plain and (node.msg is None or isinstance(node.msg, ast.Constant)):
+            return
+    if isinstance(node, ast.Subscript):
+        yield from _texts_of(node.slice)
+    yield from _python_needs(tree, node)
+
+
+def _texts_of(index: Any) -> Iterator[Any]:
+    """What an index makes a text of, to find an element by it."""
+    for one in ast.walk(index):
+        if isinstance(one, ast.Call) and getattr(one.func, "id", "") in ("str", "repr"):
+            yield from one.args
+        elif isinstance(one, ast.FormattedValue):
+            yield one.value
+
+
+def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The lengths of ranges."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range":
+        yield from node.args
+
+
+def _tests_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    yield from tests_of(node)
+
+
+def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions on the size of which a node decides."""
+    for test in tests_of(node):
+        for one in ast.walk(test):
+            if isinstance(one, ast.Attribute) and one.attr in (
+                "shape",
+                "size",
+                "numel",
+                "nelement",
+            ):
+                yield one.value
+            elif isinstance(one, ast.Call) and getattr(one.func, "id", "") == "len":
+                yield from one.args
+
+
+def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The expressions that a node prints."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+        yield from node.args
+
+
+def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node adds to a container that lives longer than the function."""
+    if isinstance(node, ast.Call) and method_of(node) in GROWS:
+        kept = (
+            path_of(container_of(node.func.value)) if isinstance(node.func, ast.Attribute) else ""
+        )
+        function = innermost(tree, node.lineno)
+        own = {
+            name
+            for one in walked(function)
+            if isinstance(one, (ast.Assign, ast.AnnAssign))
+            for name in assigned(one)
+        }
+        if kept and kept not in own:
+            yield from node.args
+
+
+def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node asserts."""
+    if isinstance(node, ast.Assert):
+        yield node.test
+
+
+def _indices(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The indices of a node that takes several and no slices."""
+    if isinstance(node, ast.Subscript):
+        index = unwrapped(node.slice)
+        # up to CPython 3.8 several with a slice among them are `dims` of their own kind
+        several = getattr(index, "elts" if isinstance(index, ast.Tuple) else "dims", ())
+        for one in several:
+            one = unwrapped(one)
+            if hasattr(one, "lineno") and not isinstance(one, ast.Slice):
+                yield one

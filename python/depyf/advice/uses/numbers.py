@@ -1,0 +1,209 @@
+"""Where the numbers of a program are: written, passed, given to functions outside of torch."""
+
+import ast
+from typing import Any, Iterator, List, Sequence, Tuple
+
+from depyf.advice.uses.names import (
+    is_of_numbers,
+    made_of,
+    method_of,
+    named_as,
+    names_in,
+    of_module,
+    path_of,
+    unwrapped,
+)
+from depyf.advice.uses.trees import (
+    HAS_ENDS,
+    functions_of,
+    innermost,
+    last_line,
+    parsed,
+    read_at,
+    walked,
+)
+
+
+def picks_number(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line picks, with a name, an element of a container that the
+    file writes as one of numbers.
+    """
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    for node in walked(function):
+        if isinstance(node, ast.Subscript) and names & names_in(node.slice):
+            made = list(made_of(tree, node.value))
+            if made and all(is_of_numbers(one) for one in made):
+                return True
+    return False
+
+
+def rate_written_at(file: str) -> int:
+    """The line at which a file writes a learning rate into an optimizer that is not computed from
+    the one before, as `group["lr"] = rate` does; 0 where there is none.
+    """
+    tree = parsed(file) if file else None
+    return rate_written(tree) if tree is not None else 0
+
+
+def rate_written(tree: ast.Module) -> int:
+    """As `rate_written_at`, of a program's tree."""
+    for node in walked(tree):
+        if isinstance(node, ast.Assign) and any(map(_is_rate, node.targets)):
+            if not any(_is_rate(one) or _is_tensor(one) for one in ast.walk(node.value)):
+                return node.lineno
+    return 0
+
+
+def _is_rate(node: Any) -> bool:
+    if not isinstance(node, ast.Subscript):
+        return False
+    index = unwrapped(node.slice)
+    return isinstance(index, ast.Constant) and index.value == "lr"
+
+
+def _is_tensor(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and path_of(node.func) in ("torch.tensor", "torch.as_tensor")
+
+
+#: parameters of torch's functions that take a Python number and no tensor
+_TAKES_NUMBERS = frozenset(
+    "alpha beta delta dropout_p eps label_smoothing lambd lower margin max_norm max_val min_val "
+    "momentum nan negative_slope neginf norm_type p posinf scale_factor threshold upper "
+    "value".split()
+)
+#: and the places where such functions take one of those without its name
+_PLACES_OF_NUMBERS = {
+    "alpha_dropout": (1,),
+    "celu": (1,),
+    "dropout": (1,),
+    "dropout1d": (1,),
+    "dropout2d": (1,),
+    "dropout3d": (1,),
+    "elu": (1,),
+    "feature_alpha_dropout": (1,),
+    "full_like": (1,),
+    "group_norm": (4,),
+    "hardshrink": (1,),
+    "hardtanh": (1, 2),
+    "layer_norm": (4,),
+    "leaky_relu": (1,),
+    "nan_to_num": (1, 2, 3),
+    "new_full": (1,),
+    "rms_norm": (3,),
+    "softplus": (1, 2),
+    "softshrink": (1,),
+    "threshold": (1, 2),
+}
+
+
+def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
+    """(function, parameter) of torch that a line gives a value for which it takes a Python number
+    and no tensor, as `cross_entropy` and `label_smoothing`; ("", "") where it gives it to none.
+
+    A parameter that is given without its name is "".
+    """
+    tree = parsed(file) if file and line else None
+    own = {one.name for one in functions_of(tree)}
+    function = innermost(tree, line) if tree is not None else None
+    names = named_as(function, name) if function is not None else set()
+    for node in walked(function):
+        if not isinstance(node, ast.Call) or not node.lineno <= line <= last_line(node):
+            continue
+        called = path_of(node.func).rpartition(".")[2] or method_of(node)
+        if called in own or not called:
+            continue
+        for one in node.keywords:
+            if one.arg in _TAKES_NUMBERS and path_of(one.value) in names:
+                return called, str(one.arg)
+        for place in _PLACES_OF_NUMBERS.get(called, ()):
+            if place < len(node.args) and path_of(node.args[place]) in names:
+                return called, ""
+    return "", ""
+
+
+def gives_more(file: str, line: int, called: str, parameters: Sequence[str]) -> bool:
+    """Whether a call of a function on a line gives it anything but some parameters, of which it
+    takes all but the last without a name.
+    """
+    return any(
+        len(one.args) >= len(parameters)
+        or any(isinstance(each, ast.Starred) for each in one.args)
+        or not {each.arg for each in one.keywords} <= set(parameters)
+        for one in walked(parsed(file) if file and line else None)
+        if isinstance(one, ast.Call) and one.lineno <= line <= last_line(one)
+        if (path_of(one.func).rpartition(".")[2] or method_of(one)) == called
+    )
+
+
+#: modules whose functions compute with Python's numbers, or with arrays of their own
+OF_PYTHON = ("cmath", "math", "numpy", "scipy")
+
+
+def outside_call(file: str, line: int) -> str:
+    """The function of math, numpy or scipy that a line calls with something that is not written out
+    there, as the program spells it; "" for none.
+    """
+    return next((name for name, _ in _outside_calls(file, line, line)), "")
+
+
+def number_lines(file: str, line: int, name: str = "") -> List[int]:
+    """The lines, in the function around a line, where a tensor in place of a Python number may
+    break the graph: they call a function of math, or make another number or a text of it.
+
+    Args:
+        name: of the number; "" for what a function of math on that line is given.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not HAS_ENDS:
+        return []
+    names = named_as(function, name)
+    for _, call in () if name else _outside_calls(file, line, line):
+        names |= {one for given in call.args for one in names_in(given)}
+    found = {
+        call.lineno
+        for _, call in _outside_calls(file, function.lineno, last_line(function))
+        if any(names & names_in(one) for one in call.args)
+    }
+    for node in walked(function):
+        if isinstance(node, ast.FormattedValue) and path_of(node.value) in names:
+            found.add(node.lineno)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _NEED_NUMBERS:
+            if any(path_of(one) in names for one in node.args):
+                found.add(node.lineno)
+    return sorted(found)
+
+
+#: functions of Python that make another number or a text of one
+_NEED_NUMBERS = ("int", "float", "bool", "range", "str")
+
+
+def _outside_calls(file: str, first: int, last: int) -> Iterator[Tuple[str, ast.Call]]:
+    """(function as it is spelt, call) of the calls of math, numpy or scipy on some lines."""
+    tree = parsed(file) if file and first else None
+    for node in walked(tree):
+        if isinstance(node, ast.Call) and first <= node.lineno and last_line(node) <= last:
+            called = path_of(node.func)
+            if of_module(tree, called).partition(".")[0] in OF_PYTHON:
+                if any(not isinstance(one, ast.Constant) and names_in(one) for one in node.args):
+                    yield called, node
+
+
+def numpy_draw_at(file: str, line: int) -> str:
+    """The function of numpy.random that a line calls, as the program spells it; "" for none."""
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            called = path_of(node.func)
+            if of_module(tree, called).startswith("numpy.random."):
+                return called
+    return ""
+
+
+def math_at(file: str, line: int) -> str:
+    """The function of math that a line calls with a value that is computed there; "" for none."""
+    tree = parsed(file) if file and line else None
+    for called, call in _outside_calls(file, line, line):
+        if of_module(tree, called).startswith("math."):
+            return called
+    return ""

@@ -1,0 +1,152 @@
+"""The trees of a program's files: where its functions and statements begin and end."""
+
+import ast
+import linecache
+import os
+import tokenize
+from functools import lru_cache
+from typing import Any, Iterator, Optional, Tuple
+
+from depyf import compiling
+
+_MOST = 4 * 2**20  # bytes of a source file that is read
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+#: whether nodes tell their last line, as from Python 3.8 on
+HAS_ENDS = "end_lineno" in ast.stmt._attributes
+
+
+def parsed(file: str) -> Optional[ast.Module]:
+    """The syntax tree of a program's file; None where it cannot be read."""
+    cached = linecache.cache.get(file)
+    if cached is not None and len(cached) == 4 and cached[1] is None:  # code of exec, in no file
+        return tree_of("".join(cached[2]))
+    try:
+        state = os.stat(file)
+        # a dump names files, and may be anybody's: a device or a pipe would never end
+        if not os.path.isfile(file) or state.st_size > _MOST:
+            return None
+        return _of_file(file, state.st_mtime_ns, state.st_size)
+    except (OSError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=16)
+def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
+    try:
+        with tokenize.open(file) as stream:
+            return tree_of(stream.read())
+    except (OSError, SyntaxError, ValueError, UnicodeError):
+        return None
+
+
+@lru_cache(maxsize=16)
+def tree_of(source: str) -> Optional[ast.Module]:
+    """The syntax tree of a text; None where it is none of Python's."""
+    try:
+        return compiling.places_of(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def walked(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
+    """All nodes of a file or function, outer ones first, none of None; kept, as a report asks often
+    of few.
+    """
+    return tuple(ast.walk(tree)) if tree is not None else ()
+
+
+@lru_cache(maxsize=16)
+def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
+    """The functions of a file, outer ones first."""
+    return tuple(node for node in walked(tree) if isinstance(node, SCOPES))
+
+
+def _begins(function: Any) -> int:
+    """The line where a function begins, with its decorators."""
+    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+
+
+def class_at(file: str, line: int) -> str:
+    """The class whose method is around a line; "" for none."""
+    tree, function = read_at(file, line)
+    around = class_around(tree, function) if tree is not None else None
+    return around.name if around is not None else ""
+
+
+def class_around(tree: ast.Module, function: Any) -> Any:
+    """The class that a function is a method of; None where it is none."""
+    for node in walked(tree):
+        if isinstance(node, ast.ClassDef) and function in node.body:
+            return node
+    return None
+
+
+def body_line(file: str, line: int) -> int:
+    """The first line of the body of the function that begins at a line, with its decorators; 0
+    where there is none.
+    """
+    tree = parsed(file) if file and line else None
+    for one in functions_of(tree):
+        if _begins(one) <= line <= one.body[0].lineno:
+            return int(one.body[0].lineno)
+    return 0
+
+
+def in_same_function(file: str, line: int, other: int) -> bool:
+    """Whether two lines of a file are of one function; True where its source is not there."""
+    tree = parsed(file)
+    return tree is None or innermost(tree, line) is innermost(tree, other)
+
+
+def read_at(file: str, line: int) -> Tuple[Optional[ast.Module], Optional[Any]]:
+    """(the syntax tree of a program's file, the innermost function in it that holds a line); None
+    for what is not there.
+    """
+    tree = parsed(file) if file and line else None
+    return tree, innermost(tree, line) if tree is not None else None
+
+
+def function_around(file: str, line: int) -> Optional[Any]:
+    """The innermost function that holds a line; None where its source is not there."""
+    return read_at(file, line)[1]
+
+
+def first_lines(function: Any) -> Iterator[int]:
+    """The lines at which a function may be said to begin: its decorators', and up to its body."""
+    yield from range(_begins(function), function.body[0].lineno + 1)
+
+
+def function_starting_at(file: str, line: int) -> Optional[Any]:
+    """The innermost function that begins at a line, with its decorators; None where there is
+    none.
+    """
+    found = None
+    for node in functions_of(parsed(file) if file and line else None):
+        if _begins(node) <= line <= node.body[0].lineno:
+            if found is None or _begins(node) >= _begins(found):
+                found = node
+    return found
+
+
+def innermost(tree: ast.Module, line: int) -> Optional[Any]:
+    """The innermost function that holds a line."""
+    found = None
+    for node in functions_of(tree):
+        if node.lineno <= line <= last_line(node):
+            if found is None or node.lineno >= found.lineno:
+                found = node
+    return found
+
+
+def last_line(node: Any) -> int:
+    return int(getattr(node, "end_lineno", None) or node.lineno)
+
+
+def statement_at(function: Any, line: int) -> Optional[ast.stmt]:
+    """The statement without others inside that holds a line."""
+    for node in walked(function):
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            if node.lineno <= line <= last_line(node):
+                return node
+    return None

@@ -1,0 +1,68 @@
+"""`torch.where` in place of a branch."""
+
+import ast
+from typing import Any, List, Optional
+
+from depyf.advice import sides
+from depyf.advise.source import bodies, functions_of, segment
+
+
+def with_where(source: str, tree: ast.Module, line: int, is_float: bool) -> Optional[str]:
+    """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise."""
+    for body in bodies(tree):
+        for index, node in enumerate(body):
+            if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
+                following = body[index + 1] if index + 1 < len(body) else None
+                return _where_of(source, tree, node, following, is_float)
+    return None
+
+
+def _function_around(tree: ast.Module, node: Any) -> Any:
+    """The innermost function around a statement, or None."""
+    around = [one for one, _ in functions_of(tree) if one.lineno <= node.lineno <= one.end_lineno]
+    return max(around, key=lambda one: one.lineno) if around else None
+
+
+def _where_of(
+    source: str, tree: ast.Module, node: Any, following: Any, is_float: bool
+) -> Optional[str]:
+    if len(node.body) != 1 or len(node.orelse) > 1:
+        return None
+    function = _function_around(tree, node)
+    asked = sides.condition_of(function, node.test) if function is not None else None
+    if asked is None:
+        return None
+    then, last = node.body[0], node.end_lineno
+    chosen: List[Any] = []
+    begin = ""
+    if isinstance(then, ast.Assign) and len(then.targets) == 1:
+        target = then.targets[0]
+        if not isinstance(target, ast.Name):
+            return None
+        begin = target.id + " = "
+        if not node.orelse:  # the name must have a value before
+            known = target.id in sides.bound(function, node.lineno)
+            chosen = [then.value, target] if known else []
+        else:
+            other = node.orelse[0]
+            same = (
+                isinstance(other, ast.Assign)
+                and len(other.targets) == 1
+                and isinstance(other.targets[0], ast.Name)
+                and other.targets[0].id == target.id
+            )
+            chosen = [then.value, other.value] if same else []
+    elif isinstance(then, ast.Return):
+        other = node.orelse[0] if node.orelse else following
+        if isinstance(other, ast.Return):
+            chosen = [then.value, other.value]
+            begin, last = "return ", other.end_lineno
+    if not chosen or not all(chosen) or not sides.are_plain(function, *chosen):
+        return None
+    if not sides.have_one_dtype(function, is_float, *chosen):
+        return None  # torch.where would give the dtype that holds both
+    condition, swapped = asked
+    parts = [segment(source, one) for one in [condition] + chosen[:: -1 if swapped else 1]]
+    lines = source.splitlines(True)
+    written = "%s%storch.where(%s)\n" % (" " * node.col_offset, begin, ", ".join(map(str, parts)))
+    return "".join(lines[: node.lineno - 1] + [written] + lines[last:])

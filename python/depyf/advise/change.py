@@ -1,0 +1,37 @@
+"""A change to a program, and where it is told."""
+
+from collections import namedtuple
+from typing import Tuple
+
+#: `seconds` of compiling that it would save at most, each counted once: `each` has them by the key
+#: of the compile (`overview.Node.key`) that took them; `kind` as in `overview.causes`; `words` say
+#: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
+#: `row` is that of `depyf.advice`, `function` what torch compiled, as `overview.Node.frame`;
+#: `caller` is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for
+#: none; `gave_up`: after how many compiles torch gave the function up, 0 where it did not; `within`
+#: are the (file, line) of the breaks without which the function would be no compile of its own;
+#: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
+#: nothing is left after it, both with the costliest first; `shown_at`
+#: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
+#: are the functions, as `function`, whose calls led there: those of the program's torch.compile;
+#: `unsure`: (file, line) of the breaks that stay, and because of which torch may need more time
+#: after the change than before, so that `seconds` are no figure, the first that is met first;
+#: `cause` is the one of `overview.causes`; `alone` are the seconds that it would save without the
+#: changes above it, where `seconds` are what is left after them
+Change = namedtuple(
+    "Change",
+    "seconds kind file line words advice patch row function caller gave_up each within also gone "
+    "shown_at outermost unsure cause alone",
+)
+#: what a patch asks of a run: the file that it began with, and its nodes
+Known = namedtuple("Known", "program nodes")
+
+
+def shown_at(change: Change) -> Tuple[str, int]:
+    """(file, line) at which a change is told: of what is to be edited, else of the cause."""
+    return change.shown_at or (change.file or "?", change.line)
+
+
+def fails(one: Change) -> bool:
+    """Whether torch gave a function up because of what a change is about."""
+    return one.kind == "failure" and one.row not in ("nothing to compile", "limit")

@@ -1,0 +1,168 @@
+"""Which piece of advice is for a line of a program, by what its source does there."""
+
+import ast
+from typing import Any, Dict, Optional, Tuple
+
+from depyf.advice import OF_LIST, OUTSIDE, breaks, uses
+from depyf.advise.change import Known
+from depyf.advise.patches import patch_for
+from depyf.advise.source import source_of
+
+
+def first_patch(
+    said: Dict[str, Any],
+    file: str,
+    line: int,
+    known: Known,
+    caller: Tuple[str, int, str] = ("", 0, ""),
+    of_compile: Tuple[str, int] = ("", 0),
+) -> Tuple[str, str]:
+    """(advice, patch) of the first advice that has a patch, else of the first; of a branch with a
+    side that is no value, of the advice for those.
+
+    Args:
+        caller: the reader's line that calls a library's function: file, line, code.
+        of_compile: where the function begins whose torch.compile led there.
+    """
+    if said["row"] == "branch" and _has_effects(file, line):
+        begin = OF_LIST if _makes_list(file, line) else OUTSIDE
+        if begin == OUTSIDE:
+            begin = _of_loop(said) or begin  # what a round decides, the next one needs
+        for one in said["help"]:
+            if one.startswith(begin):
+                return one, ""
+    if said["row"] == "item that decides" and len(said["help"]) > 1:
+        # what is decided in another function is seldom something that a tensor can decide
+        decided = uses.decided_at(file, line)
+        same = uses.in_same_function(file, line, decided)
+        if same and _chooses_a_value(file, decided):
+            return said["help"][0], ""
+        # what a round of a loop decides, the next one needs; a function that a loop calls is one
+        # already
+        of_loop = _of_loop(said)
+        if of_loop == breaks.LOOP.help[0].text:
+            in_loop = any(kind != "try" for kind, _ in uses.uncut_around(file, line))
+            of_loop = of_loop if in_loop else ""
+        return of_loop or said["help"][1], ""
+    leaves = not uses.asks_for_none(file, line) or uses.ends_loop_around(file, line)
+    if breaks.LEAVES.help[0].text in said["help"] and leaves:
+        return breaks.LEAVES.help[0].text, ""
+    if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":
+        return said["help"][0], ""
+    if said["row"] in _PUT_OFF and _passes_changing_number(said, file, line, known):
+        return said["help"][0], ""  # torch cannot put it off
+    if said["row"] == "dynamic shape" and uses.calls(file, "tolist"):
+        return said["help"][0], ""  # with the setting, torch may end in an error there
+    if said["row"] == "print" and uses.in_autograd_function(file, line):
+        return said["help"][0], ""  # what torch would print later is lost there
+    for advice, wanted in zip(said["help"], said["patches"]):
+        patch = ""
+        if wanted.startswith("torch.compile") and of_compile != (file, line):
+            patch = patch_for(wanted, *of_compile, known) if of_compile[1] else ""
+        if wanted and not patch:
+            patch = patch_for(wanted, file, line, known, caller[:2])
+        if patch:
+            return advice, patch
+    return said["help"][0], ""
+
+
+def _of_loop(said: Dict[str, Any]) -> str:
+    """What helps where the loop around a break is the problem; "" where it is none."""
+    texts = [breaks.LEAVES.help[0].text, breaks.LOOP.help[0].text]
+    return next((one for one in texts if one in said["help"]), "")
+
+
+#: rows of what torch can do at the end of the graph, where no number that changes is given to it
+_PUT_OFF = ("print", "warning", "log function")
+
+
+def _passes_changing_number(said: Dict[str, Any], file: str, line: int, known: Known) -> bool:
+    """Whether a line gives a number to a call because of which torch compiled again."""
+    from depyf.report import words
+
+    if words.in_library(file) and said["caller"][1]:
+        file, line = said["caller"][:2]
+    given = uses.given_names(file, line)
+    return any(
+        reason["name"] in given and words.is_number(reason["before"])
+        for node in (known.nodes if given else ())
+        for reason in node.reasons
+    )
+
+
+def _has_effects(file: str, line: int) -> bool:
+    """Whether a branch does what torch.where cannot: a side raises, leaves a loop, returns no
+    tensor, or calls something for its effect.
+    """
+    parsed = source_of(file)
+    for node in uses.walked(parsed[1]) if parsed is not None else ():
+        if isinstance(node, ast.If) and node.lineno == line:
+            return any(_is_effect(one) for one in node.body + node.orelse)
+    return False
+
+
+def _chooses_a_value(file: str, line: int) -> bool:
+    """Whether a line decides between values, as torch.where can: not the length of a range, nor
+    whether something is printed. True where its source is not there.
+    """
+    parsed = source_of(file)
+    if parsed is None:
+        return True
+    nodes = [one for one in uses.walked(parsed[1]) if getattr(one, "lineno", 0) == line]
+    for one in nodes:
+        if isinstance(one, ast.If):
+            chosen = [each.value for each in one.body + one.orelse if isinstance(each, ast.Assign)]
+            return not _has_effects(file, line) and not any(map(_is_size, chosen))
+    return any(isinstance(one, ast.IfExp) for one in nodes)
+
+
+#: functions whose results are sizes where a side of a branch chooses one
+_SIZES = ("dim", "int")
+
+
+def _is_size(node: ast.expr) -> bool:
+    """Whether an expression is plainly a size: what takes one takes no tensor in its place."""
+    called = getattr(node, "func", None)
+    return uses.is_size(node) or getattr(called, "attr", getattr(called, "id", "")) in _SIZES
+
+
+def _makes_list(file: str, line: int) -> bool:
+    """Whether the only thing that a branch does is to make a list of each element of one."""
+    parsed = source_of(file)
+    for node in uses.walked(parsed[1]) if parsed is not None else ():
+        if isinstance(node, ast.If) and node.lineno == line:
+            return all(
+                isinstance(one, ast.Assign) and isinstance(one.value, ast.ListComp)
+                for one in node.body + node.orelse
+            )
+    return False
+
+
+def _is_effect(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.Return, ast.Assign)):
+        return not _may_be_tensor(node.value)
+    return isinstance(node, (ast.Raise, ast.Break, ast.Continue, ast.Expr))
+
+
+#: expressions that torch.where cannot take
+_NO_TENSORS = (
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.GeneratorExp,
+    ast.JoinedStr,
+    ast.Lambda,
+)
+
+
+def _may_be_tensor(node: Optional[ast.expr]) -> bool:
+    """Whether torch.where can take what an expression gives."""
+    if isinstance(node, _NO_TENSORS):
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (bool, int, float))
+    return node is not None

@@ -1,0 +1,178 @@
+"""A change for each cause of a run for which there is advice."""
+
+import os
+import re
+from typing import Any, Dict, List, Optional, Tuple
+
+from depyf.advice import MODES, NO_ACTION, uses
+from depyf.advise.causing import (
+    breaks_causing,
+    next_breaks,
+    of_other_objects,
+    outermost,
+    recompiled_for,
+    seconds_spared,
+)
+from depyf.advise.change import Change, Known, fails
+from depyf.advise.choosing import first_patch
+from depyf.advise.joining import joined
+from depyf.advise.order import rank_of
+from depyf.advise.patches import patch_for
+from depyf.schema import Document
+from depyf.terminal import place
+
+
+def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -> List[Change]:
+    """A change for each cause for which there is advice, the most important first."""
+    from depyf.report import overview
+
+    found = []
+    reasons = []  # of the recompiles among them
+    gave_up = {node.frame for node in nodes if node.is_limit}
+    known = Known(_program_of(document, nodes), nodes)
+    for cause in causes:
+        said = cause.get("reason") or cause.get("break") or cause["failure"]
+        within = breaks_causing(cause, causes)
+        if said["row"] in NO_ACTION or not said["help"] and not within:
+            continue
+        node = cause["nodes"][0]
+        file, line = (said["file"], said["line"]) if cause["kind"] != "recompile" else node.place
+        if cause["kind"] == "failure" and not line:
+            file, line = node.place
+        words = said["words"] if cause["kind"] == "recompile" else said["why"]
+        words += _beside(cause) if cause["kind"] == "recompile" else ""
+        stopped = cause["kind"] == "recompile" and node.frame in gave_up
+        caller = node.caller if cause["kind"] == "recompile" else said["caller"]
+        if not caller[1] and cause["kind"] == "failure":
+            caller = node.caller
+        advice, patch = "", ""
+        if said["help"]:
+            of_compile = outermost(node)[1] if cause["kind"] == "recompile" else ("", 0)
+            advice, patch = first_patch(said, file, line, known, caller, of_compile)
+        if said["row"] == "global state" and "grad mode" in words and known.program:
+            switched = uses.mode_switched_at(known.program)
+            advice += _SWITCHED % place(known.program, switched, False) if switched else ""
+        each = cause["each"]
+        again = cause["nodes"] if cause["kind"] == "recompile" else []
+        if said["row"] == "limit":
+            whys = [recompiled_for(one, nodes) for one in cause["nodes"]]
+            words += "".join(dict.fromkeys(" " + told for told, _, _ in whys if told))
+            advice = next((helped for _, helped, _ in whys if helped), advice)
+            again = [one for _, _, made in whys for one in made]
+            within = breaks_causing({"kind": "recompile", "nodes": again}, causes)
+            each = overview.joined(each, {one.key: one.seconds for one in again})
+        if said["row"] == "value of each object":
+            again = of_other_objects(cause, nodes)
+            each = overview.joined(each, {one.key: one.seconds for one in again})
+        if again and _FROM_THE_SECOND in advice:
+            each = dict(each, **{again[0].key: 0.0})  # the recompile for the second value stays
+        if again and "dynamic=True)" in advice and _FROM_THE_SECOND not in advice:
+            each = dict(
+                each, **{one.key: seconds_spared(one, nodes) for one in again if one.key in each}
+            )
+        told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
+        more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
+        more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
+        more.update(within=within, cause=cause)
+        more["unsure"] = next_breaks(cause, advice)
+        if said["row"] == "branch" and advice.startswith(("torch.where", "torch.cond")):
+            left = uses.values_needed_in_sides(file, line)  # there the graph breaks instead
+            more["unsure"] += tuple((file, one) for one in left)
+        more["outermost"] = frozenset(map(outermost, cause["nodes"]))
+        more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
+        found.append(Change(*told, also=(), gone=(), alone=0.0, **more))
+        reasons.append(cause.get("reason") or {})
+    one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, known))
+    return sorted(one_for_each, key=rank_of)
+
+
+#: what is told beside grad mode, which is often changed together with the mode of a module
+_SWITCHED = (
+    " Where a module is in training mode at one call and not at another, which %s changes, torch "
+    "compiles for each, too."
+)
+
+
+def _program_of(document: Document, nodes: List[Any]) -> str:
+    """The file that a run began with, "" where it is not known: a path that is relative is so to
+    where the program ran, which the files of its functions tell.
+    """
+    named = str(document.get("program") or "")
+    if named and not os.path.isabs(named):
+        end = os.sep + os.path.normpath(named)
+        return next((file for file, _ in (one.place for one in nodes) if file.endswith(end)), named)
+    return named
+
+
+def _with_one_advice_for_a_line(found: List[Change]) -> List[Change]:
+    """The changes, with what helps where torch gave a function up at a line for all that is told of
+    that line: a graph that is cut there when another function is compiled needs no other change.
+    """
+    gave_up = {(one.file, one.line, one.row): one for one in found if fails(one)}
+    kept = []
+    for one in found:
+        first = gave_up.get((one.file, one.line, one.row)) if one.kind == "break" else None
+        same = {"advice": first.advice, "patch": first.patch} if first is not None else {}
+        kept.append(one._replace(**same))
+    return kept
+
+
+def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tuple[str, int]]:
+    """The place of the program that reads or changes the value of a recompile; None where torch
+    does not tell, and where it is a library's.
+    """
+    from depyf.report import words
+
+    file = said["file"]
+    if file and not os.path.isabs(file) and function_at[0].endswith(file):
+        file = function_at[0]
+    of_value = said["kind"] in ("value", "container") and said["line"] and os.path.isabs(file)
+    return (file, said["line"]) if of_value and not words.in_library(file) else None
+
+
+def _merged_by_value(
+    found: List[Change], reasons: List[Dict[str, Any]], known: Known
+) -> List[Change]:
+    """The changes with one for each value: a recompile for which another value, too, was a constant
+    is joined to the change of that value, with what helps besides.
+    """
+    of_value = {
+        (change.function, reason["name"]): at
+        for at, (change, reason) in enumerate(zip(found, reasons))
+        if reason and not reason["beside"]
+    }
+    kept: List[Optional[Change]] = list(found)
+    for at, reason in enumerate(reasons):
+        first = of_value.get((found[at].function, reason["beside"])) if reason else None
+        if first is not None and reason["beside"]:
+            change = joined([one for one in (kept[first], found[at]) if one is not None])
+            own = reason["own"]
+            advice = change.advice if own in change.advice else "%s %s" % (change.advice, own)
+            patch = change.patch
+            set_there = re.findall(r"(?m)^\+(torch\.\S+ = \S+)$", patch)
+            if len(set_there) == 1 and "torch.compile(..., dynamic=True)" in own:
+                where = change.file, change.line, known, change.caller[:2]
+                patch = patch_for(set_there[0], *where, dynamic=True) or patch
+            kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
+    return [one for one in kept if one is not None]
+
+
+#: a setting that makes a number symbolic from its second value on
+_FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
+#: what begins the sentence of the other reasons of a recompile
+BESIDE = ". Earlier compiles did not fit for other reasons, too: "
+#: other reasons that are named beside one
+_MOST_BESIDE = 2
+
+
+def _beside(cause: Dict[str, Any]) -> str:
+    """What else the compiles of a cause differ in from earlier ones: to mend one may spare none."""
+    first = cause["reason"]
+    others = [
+        one["words"].partition("; ")[0]
+        for node in cause["nodes"]
+        for one in node.reasons[1:]
+        if one["name"] != first["name"] and one["row"] not in MODES and not one["of_another"]
+    ]
+    named = list(dict.fromkeys(others))[:_MOST_BESIDE]
+    return BESIDE + "; ".join(named) if named else ""

@@ -1,0 +1,132 @@
+"""The changes of a run in their order, found once for all that tell of them."""
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from depyf.advise.change import Change, shown_at
+from depyf.advise.finding import changes_of
+from depyf.advise.joining import merged_by_advice, one_for_each_advice, without_done, without_gone
+from depyf.advise.order import Order, taken_one_by_one
+from depyf.advise.wording import left_out, saving, told_given_up
+from depyf.schema import Document
+from depyf.terminal import place, shown
+
+
+def changes(document: Document, most: int = 3) -> List[Change]:
+    """The changes worth most in a run, the one that saves most first; failures are among them.
+
+    A function that torch gave up is among them whatever it saves: it runs uncompiled at each call.
+    To be among them, the seconds of a graph break count twice: a break costs time at each call,
+    too.
+    Changes of one patch or advice are one change with the seconds of all. What needs no action is
+    no change, nor is a limit that was reached by a recompile that is listed, nor what another
+    change leaves nothing of: a function that is a compile of its own because of a break alone.
+    The numbers of changes are those of all of them, from three on.
+
+    Args:
+        document: see `depyf.summary.load`.
+        most: how many.
+    """
+    return Advice(document).listed(most)[:most]
+
+
+class Advice:
+    """The changes of a run, found once for all that tell of them: the terminal, the dump's README,
+    the page.
+
+    Attributes:
+        document: the run.
+        nodes: as `overview.nodes_of` gives them, with what is advised here as what helps first.
+        causes: as `overview.causes` gives them.
+        found: a change for each cause for which there is advice, the most important first.
+    """
+
+    def __init__(self, document: Document, nodes: Optional[Sequence[Any]] = None) -> None:
+        from depyf.report import overview
+
+        self.document = document
+        self.nodes = overview.nodes_of([document]) if nodes is None else list(nodes)
+        self.causes = overview.causes(self.nodes)
+        self.found = changes_of(document, self.nodes, self.causes)
+        for one in self.found:
+            _lead_with(one)
+        self._listed: Dict[int, List[Change]] = {}
+
+    def listed(self, most: int = 3) -> List[Change]:
+        """All changes in the order in which they are numbered: the `most` that are worth most by
+        what each saves, then the others by what each saves.
+        """
+        most = min(most, _CHOSEN)
+        if most not in self._listed:
+            self._listed[most] = _listed(self.found, most)
+        return self._listed[most]
+
+    def ranked(self) -> Dict[int, Tuple[int, str, str]]:
+        """What the list of changes has of causes, for what lists these.
+
+        Returns:
+            By the id of a cause: its place in the order; what its change saves, or where that is
+            counted; and what is said of it instead of advice where another change leaves nothing
+            of it.
+        """
+        found: Dict[int, Tuple[int, str, str]] = {}
+        for change in self.listed():
+            at = place(*shown_at(change), False)
+            told = "Nothing is left of it after the change at %s." % at
+            rows = [(change, saving(change), "")]
+            rows += [(one, "counted at " + at, "") for one in change.also]
+            rows += [(one, "counted at " + at, told) for one in change.gone]
+            for one, saved, gone in rows:
+                found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
+        return found
+
+    def brief(self) -> List[str]:
+        """The changes that are worth most as the lines of a list in Markdown, without patches."""
+        rows = []
+        for number, one in enumerate(self.listed()[:_CHOSEN], 1):
+            file, line = shown_at(one)
+            words = " ".join(one.words.split()) + told_given_up(one, number, {}) + left_out(one)
+            words += "" if words.endswith(".") else "."
+            head = "%d. %s, %s: %s" % (number, saving(one), place(file, line, False), words)
+            rows.append(shown("%s Change: %s" % (head, " ".join(one.advice.split()))))
+        return rows
+
+    def heads(self) -> List[Tuple[Dict[str, Any], str, str]]:
+        """(cause, what its change saves, advice) of each change, in their order."""
+        return [(one.cause, saving(one), one.advice) for one in self.listed()]
+
+
+#: changes that are worth most, and stand before the others
+_CHOSEN = 3
+
+
+def _lead_with(change: Change) -> None:
+    """Has the advice of a change stand first where its break is told elsewhere, without what was
+    passed over for it.
+    """
+    said = change.cause.get("break") or change.cause.get("failure")
+    if said is None or not change.advice:
+        return
+    known = said["file"], said["line"], said["row"]
+    for node in change.cause["nodes"]:
+        for one in node.breaks + ([node.failure] if node.failure else []):
+            if (one["file"], one["line"], one["row"]) == known and one["help"][:1]:
+                at = one["help"].index(change.advice) if change.advice in one["help"] else None
+                one["help"] = [change.advice] if at is None else one["help"][at:]
+                one["patches"] = [""] if at is None else one["patches"][at:]
+
+
+def _listed(found: List[Change], most: int) -> List[Change]:
+    """See `Advice.listed`."""
+    merged = without_done(one_for_each_advice(without_gone(merged_by_advice(found))))
+    every = [each for one in merged for each in (one,) + one.also + one.gone]
+    recompiled = {one.function for one in every if one.kind == "recompile"}
+    kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
+    if len(kept) < len(found):
+        return _listed(kept, most)
+    order = Order(merged)
+    chosen = taken_one_by_one(merged, {}, order.rank, most, order.told)
+    places = {id(one.cause) for one in chosen}
+    taken: Dict[str, float] = {}
+    first = taken_one_by_one(chosen, taken, order.by_saving)
+    others = [one for one in merged if id(one.cause) not in places]
+    return first + taken_one_by_one(others, taken, order.by_saving)

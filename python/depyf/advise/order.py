@@ -1,0 +1,133 @@
+"""The order of changes: by what each saves beyond those above it."""
+
+import heapq
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+
+from depyf.advice import uses
+from depyf.advise.change import Change, fails, shown_at
+
+
+def taken_one_by_one(
+    changes: List[Change],
+    taken: Dict[str, float],
+    rank: Callable[[Change], Tuple[Any, ...]],
+    most: Optional[int] = None,
+    told: Optional[Set[Any]] = None,
+) -> List[Change]:
+    """The changes in the order in which each is the first of those left, with the `seconds` that
+    are left of it after those before it; of those that are alike, the first given.
+
+    Args:
+        taken: what those above save, by the keys of compiles, to which theirs is added.
+        rank: by which the least is the first.
+        most: how many are wanted.
+        told: the functions that those above keep from running uncompiled, as `taken`.
+    """
+    waiting = [(rank(one), at) for at, one in enumerate(_left(one, taken) for one in changes)]
+    heapq.heapify(waiting)
+    found: List[Change] = []
+    while waiting and (most is None or len(found) < most):
+        at = heapq.heappop(waiting)[1]
+        one = _left(changes[at], taken)
+        if waiting and (rank(one), at) > waiting[0]:  # less is left of it than before
+            heapq.heappush(waiting, (rank(one), at))
+            continue
+        found.append(one)
+        if told is not None:
+            told |= _spares(one)
+        if not one.unsure:
+            taken.update((key, max(value, taken.get(key, 0.0))) for key, value in one.each.items())
+    return found
+
+
+def _left(change: Change, taken: Dict[str, float]) -> Change:
+    """A change with the seconds that it saves beyond those that are taken."""
+    left = [max(0.0, value - taken.get(key, 0.0)) for key, value in change.each.items()]
+    return change._replace(seconds=sum(left), alone=sum(change.each.values()))
+
+
+#: a setting with which numbers that depend on values are in the graph
+_OF_NUMBERS = "capture_scalar_outputs = True"
+#: a break costs time at each call, too, which its seconds of compiling leave out
+_OF_A_BREAK = 2
+#: parts of all compiling; what differs by less is no difference, as times vary from run to run
+_PARTS = 40
+#: seconds of a compile that count
+_LEAST = 0.005
+
+
+def _weight(one: Change) -> float:
+    return one.seconds * (_OF_A_BREAK if one.kind == "break" else 1)
+
+
+class Order:
+    """The order of some changes: by parts of all compiling, so that two runs of a program have one
+    order; what is alike in that by the number of compiles, and then by place.
+
+    Attributes:
+        told: the functions that a change before keeps from running uncompiled.
+    """
+
+    def __init__(self, found: Sequence[Change]) -> None:
+        from depyf.report import overview
+
+        every: Dict[str, float] = {}
+        for one in found:
+            every = overview.joined(every, one.each)
+        self.part = max(sum(every.values()) / _PARTS, _LEAST)
+        self.told: Set[Any] = set()
+
+    def rank(self, one: Change) -> Tuple[Any, ...]:
+        """What runs uncompiled and would not after the change first, of a function once, then what
+        costs most: which changes are listed.
+        """
+        spared = _spares(one) - self.told
+        return (not spared, bool(one.unsure)) + self._by(one, _weight(one))
+
+    def by_saving(self, one: Change) -> Tuple[Any, ...]:
+        """What saves most first."""
+        return (bool(one.unsure),) + self._by(one, one.seconds)
+
+    def _by(self, one: Change, seconds: float) -> Tuple[Any, ...]:
+        compiles = sum(1 for value in one.each.values() if value >= _LEAST)
+        return -round(seconds / self.part), -compiles, shown_at(one)
+
+
+def _spares(one: Change) -> Set[Any]:
+    """The functions that run uncompiled, and would not after a change."""
+    return {
+        each.function
+        for each in (one,) + one.gone
+        if each.gave_up > 0 or each.row == "limit" or fails(each) and not line_left(one, each)
+    }
+
+
+def rank_of(one: Change) -> Tuple[Any, ...]:
+    """The place of a change by itself: what runs uncompiled first, then what costs most."""
+    return not _spares(one), bool(one.unsure), -_weight(one)
+
+
+def met_at(failing: Change) -> Tuple[str, int]:
+    """(file, line) at which a function that torch gave up is left: it breaks there, or calls what
+    breaks; line 0 where torch does not tell.
+    """
+    node = failing.cause["nodes"][0]
+    ways = [node.way_to(raw) for raw in node.entry.get("breaks") or ()]
+    return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
+
+
+def line_left(change: Change, failing: Change) -> int:
+    """The line that may keep a function uncompiled after a change, as torch has not met it yet; 0
+    for none.
+    """
+    file, begin = failing.cause["nodes"][0].place
+    at_once = {(one.file, one.line) for one in (change,) + change.also + change.gone}
+    at_once.add(met_at(failing))
+    of_numbers = _OF_NUMBERS not in change.advice
+    left = [
+        line
+        for line in uses.values_needed_in(file, begin, of_numbers)
+        if (file, line) not in at_once
+    ]
+    behind = [line for line in left if line > met_at(failing)[1]]
+    return (behind or left or [0])[0]

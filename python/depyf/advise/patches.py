@@ -1,0 +1,268 @@
+"""A patch for a piece of advice: text between columns of one statement is changed, so that the
+rest of the file stays as it is.
+"""
+
+import ast
+import difflib
+import os
+import re
+from typing import Any, List, Optional, Tuple
+
+from depyf import compiling
+from depyf.advice import uses
+from depyf.advise.branch_patch import with_where
+from depyf.advise.change import Known
+from depyf.advise.compiled import (
+    calls_of_compiled,
+    compilers,
+    compiles_of,
+    is_torch_compile,
+    made_for,
+)
+from depyf.advise.source import (
+    bodies,
+    first_line,
+    functions_of,
+    is_function,
+    segment,
+    source_of,
+    with_text,
+)
+from depyf.terminal import short_path
+
+
+def patch_for(
+    wanted: str,
+    file: str,
+    line: int,
+    known: Known,
+    caller: Tuple[str, int] = ("", 0),
+    dynamic: bool = False,
+) -> str:
+    """The diff of a change; "" where none can be written.
+
+    Args:
+        dynamic: that the torch.compile of the function is given dynamic=True besides.
+    """
+    from depyf.report import words
+
+    of_program = ("torch._dynamo.config.", "torch.fx.experimental._config.", "lr=")
+    function_at = file, line
+    compiled_elsewhere = wanted.startswith("torch.compile") and words.in_library(file or "")
+    if wanted.startswith(of_program) or compiled_elsewhere:
+        # a setting is the program's, wherever the line is that asks for it, and so is what a
+        # library's class is made with
+        file = known.program or file
+        line = 0 if compiled_elsewhere else line
+    called_at = caller[1] if compiled_elsewhere and _same(caller[0], file) else 0
+    if not file or words.in_library(file) or re.search(r"\b[A-Z]{3,}\b", wanted.split("(")[-1]):
+        if not wanted.startswith("torch.where"):
+            return ""
+    parsed = source_of(file)
+    if parsed is None:
+        return ""
+    source, tree = parsed
+    if wanted.startswith("torch.where"):
+        changed = with_where(source, tree, line, _is_float(known, file))
+    elif wanted == "torch.compile(..., dynamic=True)":
+        changed = _with_dynamic(source, tree, line, called_at)
+    elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
+        changed = _with_setting(source, tree, wanted)
+    elif " in place of math." in wanted:
+        changed = _with_torchs_math(source, tree, line, wanted)
+    elif wanted.startswith("lr="):
+        changed = _with_rate(source, tree)
+    elif wanted.startswith("torch._dynamo.") and "mark_" in wanted:
+        changed = _with_marks(source, tree, line, wanted)
+    else:
+        changed = None
+    if changed is None or changed == source or not _compiles(changed):
+        return ""
+    if dynamic and _same(function_at[0], file):
+        moved = function_at[1] + changed.count("\n") - source.count("\n")
+        changed = _with_dynamic(changed, compiling.places_of(changed), moved) or changed
+    name = short_path(file)
+    if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this
+        name = os.path.abspath(file)
+    name = name.lstrip("/")
+    return "".join(
+        difflib.unified_diff(
+            source.splitlines(True), changed.splitlines(True), "a/" + name, "b/" + name, n=1
+        )
+    )
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compiling.places_of(source)
+        return True
+    except SyntaxError:
+        return False
+
+
+_FLOATS = frozenset("torch.%s" % one for one in ("float32", "float64", "float16", "bfloat16"))
+
+
+def _is_float(known: Known, file: str) -> bool:
+    """Whether all tensors that the guards of a file's functions name have one dtype, of floats."""
+
+    found = set()
+    for node in known.nodes:
+        if node.place[0] == file:
+            for guard in node.entry.get("guards") or ():
+                if str(guard.get("text") or "").startswith("check_tensor("):
+                    found |= set(re.findall(r", (torch\.\w+), device=", guard["text"])) or {""}
+    return len(found) == 1 and found <= _FLOATS
+
+
+def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) -> Optional[str]:
+    """dynamic=True in the torch.compile of the function at the line, a decorator or a call; at line
+    0, or one that only calls a library's function, in the only torch.compile of the program, or in
+    that of what line `called_at` calls.
+    """
+    found = compiles_of(tree, line) if line else []
+    if not found and not (line and is_function(tree, line)):
+        names = compilers(tree)
+        calls = [node for node in uses.walked(tree) if isinstance(node, ast.Call)]
+        calls = [node for node in calls if is_torch_compile(node, names)]
+        if len(calls) > 1 and called_at:
+            calls = made_for(tree, called_at, calls)
+        found = list(calls) if len(calls) == 1 else []
+    edits: List[Tuple[int, int, int, str]] = []
+    for node in found:
+        if not hasattr(node, "end_lineno"):
+            return None  # a node has its end from 3.8 on
+        last: Any = node
+        if not isinstance(node, ast.Call):
+            edits.append((last.end_lineno, last.end_col_offset, 0, "(dynamic=True)"))
+        elif not any(one.arg == "dynamic" for one in node.keywords):
+            inner = ", dynamic=True)" if node.args or node.keywords else "dynamic=True)"
+            edits.append((last.end_lineno, last.end_col_offset - 1, 1, inner))
+    for edit in sorted(edits, reverse=True):
+        source = with_text(source, *edit)
+    return source if edits else None
+
+
+def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
+    """`torch.cos` in place of `math.cos` on some lines, and tensors in place of what the calls of
+    the compiled function at a line give it; None where a call is not found, or not plain.
+    """
+    functions, _, tensors = wanted.partition("; ")
+    if functions.count(":") != 1:
+        return None  # lines of several files
+    of_math = re.findall(r"\bmath\.\w+", functions)
+    lines = [int(one) for one in re.findall(r"\d+", functions.rpartition(":")[2])]
+    edits = [
+        (node.lineno, node.func.col_offset, uses.path_of(node.func), "torch." + node.func.attr)
+        for node in uses.walked(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.lineno in lines and uses.path_of(node.func) in of_math
+    ]
+    found = next(
+        (one for one in functions_of(tree) if first_line(one[0]) <= line <= one[0].lineno), None
+    )
+    if found is None or {one[0] for one in edits} != set(lines) or not lines:
+        return None
+    function, owner = found
+    calls = calls_of_compiled(tree, function, owner)
+    for call in calls:
+        given = uses.given_by(call, function)
+        for name, rest in re.findall(r"torch\.as_tensor\((\w+)(.*?)\)(?:; |$)", tensors):
+            value = given.get(name)
+            text = segment(source, value) if value is not None else None
+            if not text or "\n" in text or value is None:
+                return None
+            edits.append(
+                (value.lineno, value.col_offset, text, "torch.as_tensor(%s%s)" % (text, rest))
+            )
+    if not calls:
+        return None
+    for at, column, text, made in sorted(edits, reverse=True):
+        source = with_text(source, at, column, len(text.encode("utf-8")), made)
+    return source
+
+
+def _same(file: str, other: str) -> bool:
+    return bool(file) and os.path.realpath(file) == os.path.realpath(other)
+
+
+def _with_rate(source: str, tree: ast.Module) -> Optional[str]:
+    """`lr=1e-3` as `lr=torch.tensor(1e-3)`, where the program makes one optimizer, and writes no
+    other learning rate in the tensor's place.
+    """
+    if uses.rate_written(tree):
+        return None
+    found = [
+        one.value
+        for node in uses.walked(tree)
+        if isinstance(node, ast.Call)
+        for one in node.keywords
+        if one.arg == "lr"
+    ]
+    written = segment(source, found[0]) if len(found) == 1 else None
+    if not written or isinstance(found[0], ast.Call) or found[0].lineno != found[0].end_lineno:
+        return None
+    length = len(written.encode("utf-8"))
+    tensor = "torch.tensor(%s)" % written
+    return with_text(source, found[0].lineno, found[0].col_offset, length, tensor)
+
+
+def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
+    """A setting after the import of torch, and those that follow it, at the top of the program."""
+    last, known = None, set()
+    for node in tree.body:
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom)) and hasattr(node, "end_lineno")
+        if is_import and isinstance(node, ast.Import):
+            known |= {one.name.split(".")[0] for one in node.names if not one.asname}
+        if "torch" in known:
+            if not is_import:  # it may be what runs the program
+                break
+            last = node
+    if last is None:
+        return None
+    lines = source.splitlines(True)
+    end = int(getattr(last, "end_lineno"))
+    given = re.match(r"\w+", wanted.rpartition("(")[2])  # add(logging.Logger.info)
+    name = given.group() if given else ""
+    needed = name in ("logging", "warnings") and name not in known
+    written = ["import %s\n" % name] * needed + ["\n" + wanted + "\n"]
+    return "".join(lines[:end] + written + lines[end:])
+
+
+def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Optional[str]:
+    """Marks before the only call of the function at the line, where what is passed has a name."""
+    marks = [re.match(r"^([\w.]+)\((\w+), (\d+)\)$", one) for one in wanted.split(" and ")]
+    function = next(
+        (
+            node
+            for node in uses.walked(tree)
+            if isinstance(node, ast.FunctionDef) and first_line(node) <= line <= node.lineno
+        ),
+        None,
+    )
+    if function is None:
+        return None
+    calls = []
+    for body in bodies(tree):
+        for statement in body:
+            if isinstance(statement, (ast.Expr, ast.Assign)):
+                for node in ast.walk(statement.value):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                        if node.func.id == function.name:
+                            calls.append((statement, node))
+    if len(calls) != 1:
+        return None
+    statement, call = calls[0]
+    lines = source.splitlines(True)
+    before = lines[statement.lineno - 1][: statement.col_offset]
+    parameters = [one.arg for one in function.args.args]
+    written = []
+    for mark in marks:
+        if mark is None or mark.group(2) not in parameters or before.strip():
+            return None
+        position = parameters.index(mark.group(2))
+        passed = call.args[position] if position < len(call.args) else None
+        if not isinstance(passed, ast.Name):
+            return None
+        written.append("%s%s(%s, %s)\n" % (before, mark.group(1), passed.id, mark.group(3)))
+    return "".join(lines[: statement.lineno - 1] + written + lines[statement.lineno - 1 :])

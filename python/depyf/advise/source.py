@@ -1,0 +1,65 @@
+"""The source of a program: its functions, and texts between columns of it."""
+
+import ast
+import tokenize
+from typing import Any, Iterator, List, Optional, Tuple
+
+from depyf.advice import uses
+
+
+def source_of(file: str) -> Optional[Tuple[str, ast.Module]]:
+    """(source, tree) of a file; None where it cannot be read."""
+    try:
+        with tokenize.open(file) as stream:
+            source = stream.read()
+    except (OSError, SyntaxError, ValueError, UnicodeError):
+        return None
+    tree = uses.parsed(file)
+    return (source, tree) if tree is not None else None
+
+
+def segment(source: str, node: ast.AST) -> Optional[str]:
+    """The text of a node, None where this Python does not tell where nodes end."""
+    get = getattr(ast, "get_source_segment", None)  # 3.8+
+    return get(source, node) if get else None
+
+
+def bodies(tree: ast.AST) -> Iterator[List[Any]]:
+    """Each list of statements in a program."""
+    for node in uses.walked(tree):
+        for field in ("body", "orelse", "finalbody"):
+            found = getattr(node, field, None)
+            if isinstance(found, list):
+                yield found
+
+
+def first_line(function: Any) -> int:
+    """The line at which a function begins, with its decorators."""
+    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+
+
+def is_function(tree: ast.Module, line: int) -> bool:
+    """Whether a function begins at a line."""
+    return any(first_line(node) <= line <= node.lineno for node, _ in functions_of(tree))
+
+
+def functions_of(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
+    """The functions of a program, each with the class that it is a method of."""
+    methods = {
+        id(one): node
+        for node in uses.walked(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
+    for node in uses.walked(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node, methods.get(id(node))
+
+
+def with_text(source: str, line: int, column: int, length: int, written: str) -> str:
+    """The source with another text in place of some bytes of a line."""
+    lines = source.splitlines(True)
+    raw = lines[line - 1].encode("utf-8")  # columns of the tree count bytes
+    raw = raw[:column] + written.encode("utf-8") + raw[column + length :]
+    lines[line - 1] = raw.decode("utf-8")
+    return "".join(lines)

@@ -1,0 +1,203 @@
+"""The changes of a run as text for a terminal."""
+
+import textwrap
+from typing import Any, Dict, List, Optional
+
+from depyf.advice import NO_ACTION
+from depyf.advise.causing import breaks_causing
+from depyf.advise.change import Change, shown_at
+from depyf.advise.listing import Advice
+from depyf.advise.wording import (
+    FIRST,
+    called_from,
+    elsewhere,
+    first_of,
+    float_first,
+    left_out,
+    longer,
+    not_patched,
+    plain,
+    saving,
+    together,
+    told_given_up,
+    told_gone,
+    waits,
+)
+from depyf.schema import Document
+from depyf.terminal import place, short_path, shown
+
+#: recompiles without advice that are told; the rest is counted
+_MOST_LEFT = 3
+
+
+def text(
+    document: Document, links: bool = False, most: int = 3, advice: Optional[Advice] = None
+) -> str:
+    """The changes as text for a terminal.
+
+    Args:
+        advice: the changes of the document, where they are known.
+    """
+    from depyf.report import overview
+
+    rows = []
+    advice = Advice(document) if advice is None else advice
+    nodes, causes, found = advice.nodes, advice.causes, advice.found
+    listed = advice.listed(most)
+    top, others = listed[:most], listed[most:]
+    given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
+    for number, one in enumerate(top, 1):
+        file, line = shown_at(one)
+        head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
+        told = [plain(one.words + told_given_up(one, number, given_up) + left_out(one))]
+        told += elsewhere(one, number, given_up, links)
+        told += [FIRST % place(*shown_at(each), links) for each in float_first(one, top + others)]
+        told += ["change: " + plain(one.advice)] + not_patched(one, nodes, links)
+        told += longer(one, links)
+        told += told_gone(one, number, given_up, links)
+        told[:0] = called_from(one, links)
+        rows.append("\n   ".join([head] + told))
+        if one.patch and not waits(one, top[: number - 1]):
+            rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+    rows += together(top, nodes)
+    if others:
+        options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
+        given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
+        more = "and %d more" % len(others)
+        folder = document.get("folder")  # else to see them takes another run
+        known = shown(short_path(folder)) if isinstance(folder, str) else ""
+        shows = "depyf report --advise " + known if known else ""
+        shows = shows or "depyf run %s" % " or ".join(given) if shows or given else ""
+        rows.append(more + (": " + shows if shows else ""))
+    rows += _compiled_anyway(top, causes, links)
+    normal = _normal(causes, links)
+    rows = rows or ["nothing to advise"]
+    if normal:
+        rows += ["what needs no action:"] + normal
+    rows += _without_advice(found, causes, links) + _hinted(causes, links)
+    rows += _drawn_by_torch(nodes, links)
+    skips = document.get("cudagraph_skips") or ()
+    if skips:
+        rows.append("torch ran graphs without CUDA graphs:")
+        rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
+    avoidable = overview.avoidable(nodes)
+    if avoidable:
+        rows.append(_WENT_TO + (_COUNTS_TWICE if overview.overlap(avoidable) else "") + ":")
+    for cost in avoidable:
+        detail = ": " + cost["details"][0] if cost["details"] else ""
+        beside = len(cost["details"]) - 1
+        if beside > 0:
+            detail += " and for %d other reason%s" % (beside, "" if beside == 1 else "s")
+        rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
+        if cost["help"]:
+            rows.append(shown("%12s%s" % ("", cost["help"])))
+    return "\n".join(rows)
+
+
+#: the heading of rows that tell what compiling was for; what can be saved is told of the changes
+_WENT_TO = "compile time by what it was for"
+_COUNTS_TWICE = ", where a compile can count in several rows"
+
+
+def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
+    """The costliest recompiles for which there is no advice, so that their seconds have a reason,
+    and how many more there are.
+    """
+    from depyf.report import overview
+
+    at_limit = {key for one in found if one.row == "limit" for key in one.each}
+    left = [
+        cause
+        for cause in causes
+        if cause["kind"] == "recompile" and not cause["reason"]["help"]
+        if not overview.is_normal(cause) and cause["cost"] >= 0.005
+        if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
+        if not breaks_causing(cause, causes)
+        # a compile that failed is told with its failure
+        if not all(one.failure and one.failure["help"] for one in cause["nodes"])
+    ]
+    rows = []
+    for cause in left[:_MOST_LEFT]:
+        node = cause["nodes"][0]
+        where = node.caller if node.caller[1] else node.place
+        told = place(where[0] or "?", where[1], links), plain(cause["reason"]["words"])
+        rows.append("%9.2f s  %s  %s" % ((cause["cost"],) + told))
+    more = left[_MOST_LEFT:]
+    if more:
+        rows.append("%9.2f s  in %d more" % (sum(one["cost"] for one in more), len(more)))
+    return ["recompiles for which there is no advice that was tested:"] * bool(rows) + rows
+
+
+def _drawn_by_torch(nodes: List[Any], links: bool) -> List[str]:
+    """That numbers of numpy's are none of its generator in a graph, so that results differ."""
+    from depyf.report import overview
+
+    drawn = overview.numpy_draws(nodes)
+    if not drawn:
+        return []
+    called = ", ".join(dict.fromkeys(one[0] for one in drawn))
+    places = first_of([place(file, line, links) for _, file, line in drawn], "%d more")
+    form = (
+        "results differ from those without torch.compile: in a graph, torch draws the numbers of "
+        "%s (%s) with its own generator, so which calls are compiled changes them. With "
+        "torch._dynamo.config.use_numpy_random_stream = True numpy draws them, outside of the graph"
+    )
+    return [form % (called, ", ".join(places))]
+
+
+def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:
+    """The costliest breaks and failures for which there is no advice, with torch's own hints, word
+    for word.
+    """
+    rows: List[str] = []
+    for cause in causes:
+        said = cause.get("break") or cause.get("failure")
+        if said and not said["help"] and said["hints"] and len(rows) < 3:
+            where = "%9.2f s  %s  " % (
+                cause["cost"],
+                place(said["file"] or "?", said["line"], links),
+            )
+            rows.append(where + plain(said["why"]))
+            rows += [shown("%12s%s" % ("", " ".join(one.split()))) for one in said["hints"]]
+    return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
+
+
+def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
+    """The breaks that are not listed although the compiles after them took more than the least of
+    the changes saves, as a report of the breaks has it: why they save less.
+    """
+    from depyf.report import overview
+
+    least = min([one.seconds for one in top if not one.unsure], default=0.0)
+    every = [each for one in top for each in (one,) + one.also + one.gone]
+    listed = {(each.file, each.line) for each in every if each.kind != "recompile"}
+    rows = []
+    for cause in causes:
+        said = cause.get("break")
+        if not said or not said["help"] or said["row"] in NO_ACTION or overview.is_normal(cause):
+            continue
+        saved = sum(cause["each"].values())
+        cost = cause["cost"]
+        if (said["file"], said["line"]) in listed or cost < 0.005 or cost <= max(least, 2 * saved):
+            continue
+        where = place(said["file"] or "?", said["line"], links)
+        told = "up to %.2f s  %s  %s" % (saved, where, plain(said["why"]))
+        rows.append("   %s %s" % (told, plain(said["help"][0])))
+    head = "breaks that are not listed, as most of what is compiled after them would be compiled "
+    head += "without them, too, together with what is before the break:"
+    return [head] * bool(rows) + rows[:_MOST_LEFT]
+
+
+def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
+    """The costliest recompiles that are normal, so that their seconds have a reason."""
+    told = []
+    for cause in causes:
+        said = cause.get("reason")
+        if said and said["help"] and said["row"] in NO_ACTION and cause["cost"] >= 0.005:
+            told.append((cause["cost"], cause["nodes"][0], said))
+    rows = []
+    for seconds, node, said in sorted(told, key=lambda one: -one[0])[:3]:
+        where = node.caller if node.caller[1] else node.place
+        words = "%s. %s" % (said["words"], said["help"][0])
+        rows.append("%9.2f s  %s  %s" % (seconds, place(where[0], where[1], links), plain(words)))
+    return rows

@@ -1,0 +1,204 @@
+"""What is said of one change, beside its words."""
+
+import re
+from typing import Any, Dict, List
+
+from depyf.advice import breaks, uses
+from depyf.advise.causing import outermost
+from depyf.advise.change import Change, fails, shown_at
+from depyf.advise.finding import BESIDE
+from depyf.advise.order import line_left, met_at
+from depyf.terminal import place, shown
+
+_GAVE_UP = (
+    "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
+    "uncompiled"
+)
+#: other places of one change that are named; the rest is counted
+_NAMED = 4
+
+
+def waits(change: Change, above: List[Change]) -> bool:
+    """Whether a change is to be made after one that does not stand above it."""
+    from depyf.report.words.stacks import short_place
+
+    first = re.match(r"First change (.+?), where ", change.advice)
+    told = {short_place(*shown_at(each)) for one in above for each in (one,) + one.also}
+    return first is not None and not set(first.group(1).split(", ")) <= told
+
+
+def saving(change: Change) -> str:
+    """What a change saves, in words."""
+    if change.unsure:
+        return "may save or cost compile time"
+    more = " more" if change.alone - change.seconds >= 0.005 else ""
+    return (
+        "up to %.2f s%s" % (change.seconds, more)
+        if change.seconds >= 0.005
+        else ("no%s compile time" % more)
+    )
+
+
+def _unrolled(change: Change, links: bool) -> List[str]:
+    """That torch takes a loop into the graph once nothing in it keeps the function out of it."""
+    of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+    if not fails(change) or change.advice in of_loop:
+        return []
+    file, line = met_at(change)
+    loops = [at for kind, at in uses.uncut_around(file, line) if kind != "try"] if line else []
+    form = (
+        "then torch unrolls the loop at %s: it traces each round, and compiles again for another "
+        "number of rounds"
+    )
+    return [form % place(file, loops[0], links)] if loops else []
+
+
+def longer(change: Change, links: bool) -> List[str]:
+    """What is told of a change after which torch may need more time to compile."""
+    if not change.unsure:
+        return _unrolled(change, links)
+    form = (
+        "then the graph breaks at %s: torch traces up to there for each function around this line, "
+        "so it may need longer than before, unless that break is removed, too"
+    )
+    file, line = change.unsure[0]
+    return [form % place(file, line, links)]
+
+
+def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
+    """The functions whose torch.compile is to be given dynamic=True, and is not in the patch."""
+    if not re.search(r"(?m)^\+.*\bdynamic=True", change.patch):
+        return []
+    every = (change,) + change.also
+    covered = {outermost(one.cause["nodes"][0]) for one in every if one.patch}
+    asked = [frame for one in every if "dynamic=True" in one.advice for frame in one.outermost]
+    first = {tuple(node.frame): node for node in reversed(nodes)}
+    left = [first[one] for one in dict.fromkeys(asked) if one not in covered and one in first]
+    rows = [
+        "not in the patch: give the torch.compile of %s dynamic=True, too: %s"
+        % (shown(node.title), place(node.place[0] or "?", node.place[1], links))
+        for node in sorted(left, key=lambda node: node.place)
+    ]
+    return first_of(rows, "not in the patch: %d more")
+
+
+def called_from(change: Change, links: bool) -> List[str]:
+    """The reader's own line behind a place in a library."""
+    file, line, code = change.caller
+    if not line or (file, line) == (change.file, change.line):
+        return []
+    return ["called from your line %s: %s" % (place(file, line, links), shown(code.strip()))]
+
+
+def told_given_up(change: Change, number: int, told: Dict[Any, int]) -> str:
+    """That torch gave the function up; of each function once, with the number of that change
+    afterwards.
+    """
+    if not change.gave_up:
+        return ""
+    before = told.setdefault(change.function, number)
+    if before != number:
+        return ". torch stopped compiling the function: see %d" % before
+    return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
+
+
+#: what to do before sizes become symbolic
+FIRST = (
+    "first: change the float at %s, as its own advice says: torch compiles again for each value of "
+    "it, with dynamic=True, too"
+)
+#: rows of floats that torch makes symbolic, so that one compile is for all values
+_SYMBOLIC_FLOATS = ("float", "float attribute", "float that decides")
+
+
+def float_first(change: Change, every: List[Change]) -> List[Change]:
+    """What is about a float of the same compiled function of which torch makes a constant, also
+    where sizes are symbolic: without a change of it, each of its values takes a compile.
+    """
+    if "(..., dynamic=True)" not in change.advice or change.row.startswith("float"):
+        return []
+    called = frozenset().union(*(each.outermost for each in (change,) + change.also))
+    for one in [each for found in every for each in (found,) + found.also]:
+        if one.row.startswith("float") and one.row not in _SYMBOLIC_FLOATS:
+            if one.outermost & called:
+                return [one]
+    return []
+
+
+def left_out(change: Change) -> str:
+    """Why a change is among those worth most, whatever it saves of compiling."""
+    failing = [one for one in (change,) + change.also + change.gone if fails(one)]
+    if not failing:
+        return ""
+    names = list(dict.fromkeys(_subject(one.cause["nodes"][0]) for one in failing))
+    told = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
+    end = "" if change.words.endswith(".") else "."
+    form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
+    return form % (end, told, "s" if len(names) == 1 else "") + _kept_so(change, failing[0])
+
+
+def _subject(node: Any) -> str:
+    """A function, or the rest of one, where a sentence begins."""
+    form = "The rest of %s after line %d"
+    return form % (node.title, node.resumes_at) if node.is_resume else str(node.title)
+
+
+def _kept_so(change: Change, failing: Change) -> str:
+    line = line_left(change, failing)
+    form = " %s may keep it so: that line needs a tensor's values, too."
+    return form % place(failing.cause["nodes"][0].place[0], line, False) if line else ""
+
+
+def together(top: List[Change], nodes: List[Any]) -> List[str]:
+    """A line about what several changes save together, where a compile counts at more than one."""
+    top = [one for one in top if not one.unsure]
+    if all(one.alone - one.seconds < 0.005 for one in top):
+        return []
+    form = "together up to %.2f of the %.2f s of compiling: each counts what those above it leave"
+    return [form % (sum(one.seconds for one in top), sum(node.seconds for node in nodes))]
+
+
+#: words of a recompile for a size
+_IS_SIZE = re.compile(r"\.?size\(\d+\)")
+_OF_CALLER = (
+    "; where a size that the function around is given changes with it, torch compiles that again"
+)
+
+
+def told_gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
+    """Lines that name the recompiles that a change also removes, and that torch stopped compiling
+    because of them.
+    """
+    rows: List[str] = []
+    for one in change.gone:
+        words = plain(one.words.partition(BESIDE)[0] + told_given_up(one, number, given_up))
+        told = any(_OF_CALLER in row for row in rows)
+        words += _OF_CALLER if _IS_SIZE.search(words) and not told else ""
+        rows.append("also removes: %s  %s" % (place(one.file or "?", one.line, links), words))
+    return first_of(rows, "also removes: %d more")
+
+
+def elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
+    """Lines that name the other places of a change, with their words where those differ."""
+    rows = []
+    for one in change.also:
+        stopped = "" if one.function in given_up else told_given_up(one, number, given_up)
+        same_words = one.words == change.words and not stopped
+        words = ", for the same reason" if same_words else "  " + plain(one.words + stopped)
+        file, line = shown_at(one)
+        row = "also %s%s" % (place(file, line, links), words)
+        same = same_words and (file, line) == shown_at(change)
+        if not same and row not in rows:
+            rows.append(row)
+    return first_of(rows, "also %d more")
+
+
+def first_of(rows: List[str], form: str) -> List[str]:
+    """The first rows, and how many more there are."""
+    more = len(rows) - _NAMED
+    return rows if more <= 0 else rows[:_NAMED] + [form % more]
+
+
+def plain(words: str) -> str:
+    """Words on one line of a terminal, without the marks of code."""
+    return shown(" ".join(words.replace("`", "").split()))

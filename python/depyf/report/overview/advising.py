@@ -1,0 +1,102 @@
+"""What helps with recompiles, where several compiles have to be looked at together."""
+
+from typing import Any, Dict, List, Sequence, Tuple
+
+from depyf import advice
+from depyf.advice import conditions
+from depyf.report import words
+from depyf.report.overview.guards import attribute_of, differing_in, numbers_beside, of_object
+from depyf.report.overview.node import Node
+
+
+def tell_differing(nodes: Sequence[Node]) -> None:
+    """Says in the advice for a recompile what else has to change to spare it."""
+    for node in nodes:
+        for reason in node.reasons[:1]:
+            if not reason["help"] or reason["beside"] or reason["of_another"]:
+                continue
+            if reason["row"] in advice.NORMAL + advice.NO_ACTION + ("value of each object",):
+                continue
+            tried = node.tried(reason["tried"])
+            others = differing_in(reason, tried, node.entry) if tried is not None else []
+            if others:
+                words.describe_differing(reason, others)
+            elif tried is not None:
+                words.describe_numbers(reason, numbers_beside(reason, tried, node.entry))
+
+
+def advise_of_objects(nodes: Sequence[Node]) -> None:
+    """Where one method serves several objects, such as layers, each has a compile of its own for
+    each state: what is normal of the first is spared for the others by what helps them all.
+    """
+    told: Dict[Tuple[Any, ...], words.Said] = {}  # of a frame: why it is compiled for each object
+    normal: Dict[Tuple[Any, ...], Node] = {}  # of a frame and a row: the first that is normal
+    for node in nodes:
+        for reason in node.reasons[:1]:
+            if reason["row"] == "value of each object":
+                told.setdefault(node.frame, reason)
+            if reason["row"] not in advice.NO_ACTION:
+                continue
+            first = normal.setdefault((node.frame, reason["row"]), node)
+            known = told.get(node.frame)
+            if known is None or first is node:
+                continue
+            before = of_object(first.entry).get(attribute_of(known["name"]))
+            now = of_object(node.entry).get(attribute_of(known["name"]))
+            if before is not None and now is not None and before != now:
+                words.describe_state_of_object(reason, known, before, now)
+
+
+def advise_of_floats(nodes: Sequence[Node]) -> None:
+    """Where torch asks for a number that it computed from a float, it names no line of the program:
+    what helps is what helps at the line that uses the float, which an earlier compile told.
+    """
+    told: Dict[Tuple[Any, ...], words.Said] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            known = told.get((node.frame, reason["name"]))
+            if reason["kind"] == "value":
+                told.setdefault((node.frame, reason["name"]), reason)
+            elif known is not None and words.is_of_float(reason["raw"]):
+                reason.update({key: known[key] for key in ("row", "help", "patches")})
+
+
+def advise_of_constants(nodes: Sequence[Node]) -> None:
+    """Where what is computed from a number turned out to be a constant, as `max(lengths)` in a
+    range, a compile for any number spares little: what helps there helps for the number as well.
+    """
+    later: Dict[Tuple[Any, ...], List[words.Said]] = {}
+    for node in reversed(nodes):
+        known = later.setdefault(node.frame, [])
+        for reason in node.reasons:
+            computed = [
+                one
+                for one in known
+                if one["name"] != reason["name"]
+                and conditions.asks_of(one["name"] + " == ", reason["name"])
+            ]
+            if computed and reason["kind"] == "value" and reason["row"] in words.SYMBOLIC:
+                reason.update({key: computed[-1][key] for key in ("row", "help", "patches")})
+        known += [one for one in node.reasons[:1] if one["kind"] == "value" and one["help"]]
+
+
+def advise_limits(nodes: Sequence[Node]) -> None:
+    """Where torch makes no compile any more, what helps is what would have spared those before: of
+    the one that was not made nothing else is known.
+    """
+    before: Dict[Tuple[Any, ...], List[Node]] = {}
+    for node in nodes:
+        known = before.setdefault(node.frame, [])
+        if not node.is_limit:
+            known.append(node)
+            continue
+        told = {(one["kind"], one["name"]): one for other in known for one in other.reasons[:1]}
+        source = next((one.function["source"] for one in known if one.function), "")
+        settings = next((one.entry.get("metrics") for one in known), None) or {}
+        for reason in node.reasons:
+            same = told.get((reason["kind"], reason["name"]))
+            if same is not None:
+                reason.update({key: same[key] for key in ("row", "help", "patches")})
+                reason["listed"] = True
+            else:
+                words.describe_static(reason, settings.get("settings"), str(source or ""))

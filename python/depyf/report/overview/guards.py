@@ -1,0 +1,274 @@
+"""What the guards and symbols of a compile ask for, and in what two compiles differ."""
+
+import re
+from typing import Dict, List, Optional, Set, Tuple
+
+from depyf.report import words
+from depyf.report.overview.durations import whole_number
+from depyf.schema import Document
+
+
+def state_guard(entry: Document) -> str:
+    """The guard of a compile on torch's global state, as text; "" for none."""
+    for guard in entry.get("guards") or ():
+        if guard.get("kind") == "GLOBAL_STATE":
+            return str(guard.get("text") or "")
+    return ""
+
+
+_PLACE = re.compile(r"  # (\S+?:\d+) in ")
+_SIZES = re.compile(r"^check_tensor\((?P<name>[^,]+), .*?\bsize=\[(?P<sizes>[^\]]*)\]", re.DOTALL)
+
+
+def sizes_of(entry: Document) -> Dict[Tuple[str, int], str]:
+    """(tensor, dimension) -> the size that the guards of a compile ask for."""
+    found = {}
+    for guard in entry.get("guards") or ():
+        match = _SIZES.match(words.short(str(guard.get("text") or "")))
+        if match is not None:
+            for index, size in enumerate(match.group("sizes").split(",")):
+                found[match.group("name"), index] = size.strip()
+    return found
+
+
+_OF_OBJECT = (
+    re.compile(r"^check_tensor\((?P<name>self\b[^,]*), Parameter, .*size=(?P<value>\[.*?\])"),
+    re.compile(
+        r"^(?P<name>self\.[^=<>!]+?) == (?P<value>-?\d[\w.+-]*|[bB]?['\"].*|True|False)$", re.S
+    ),
+    re.compile(r"^___check_obj_id\((?P<name>self\.[^,]+), (?P<value>\d+)\)"),
+    re.compile(r"^___check_type_id\((?P<name>self\.[^,]+), \d+\), type=<class '(?P<value>.*?)'>"),
+    re.compile(r"^(?P<name>self\.\S+) is (?P<value>None)$"),
+)
+#: how torch names an attribute of a module that holds another, a parameter, or a buffer
+_HELD = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+
+
+def attribute_of(name: str) -> str:
+    """An attribute as a program spells it: `self.linear` for `self._modules['linear']`."""
+    return _HELD.sub(r".\1", words.short(name))
+
+
+def of_object(entry: Document) -> Dict[str, str]:
+    """Attribute of the object whose method was compiled, as a program spells it -> what the guards
+    ask for: a value, a type, which object it is, the sizes of a parameter.
+    """
+    found: Dict[str, str] = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        for match in filter(None, (form.match(text) for form in _OF_OBJECT)):
+            value = match.group("value")
+            if text.startswith("___check_obj_id"):
+                value = words.OBJECT + value
+            found.setdefault(attribute_of(match.group("name")), value)
+            break
+    return found
+
+
+_SYMBOL = re.compile(r"^(?P<name>.+)\.size\(\)\[(?P<index>\d+)\]$")
+
+
+def symbolic(entry: Document) -> Set[Tuple[str, int]]:
+    """(tensor, dimension) of the sizes of which torch made a symbol for a compile. Of sizes that
+    are equal it makes one for the first alone, and a symbol may be a constant in the end.
+    """
+    sources = [words.short(str(one.get("source") or "")) for one in entry.get("symbols") or ()]
+    found = [one for one in map(_SYMBOL.match, sources) if one is not None]
+    return {(one.group("name"), int(one.group("index"))) for one in found}
+
+
+_LENGTH = re.compile(r"^(?:len\((?P<name>[^=<>!]+)\) == (?P<count>\d+)|not (?P<empty>[^=<>!]+))$")
+_VALUE = re.compile(
+    r"^(?P<name>[^=<>!]+?) == (?P<value>-?\d[\w.+-]*|[bB]?['\"].*|True|False)$", re.S
+)
+
+
+def asked_by(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
+    """("value" or "length", name) -> (the one that the guards of a compile ask for, the guard)."""
+    found = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        value, length = _VALUE.match(text), _LENGTH.match(text)
+        if length is not None:
+            name = length.group("name") or length.group("empty")
+            found["length", name] = length.group("count") or "0", guard
+        elif value is not None:
+            found["value", value.group("name")] = value.group("value"), guard
+    return found
+
+
+def constant_beside(
+    reason: words.Said, tried: Document, entry: Document, source: str, place: Tuple[str, int]
+) -> Optional[words.Said]:
+    """What is said of another value or length for which the entry that was tried was made, and the
+    one that was made is for another; None where there is none. Torch names only the first guard
+    that fails.
+    """
+    now = asked_by(entry)
+    for (what, name), (asked, guard) in asked_by(tried).items():
+        if name == words.short(reason["name"]) or now.get((what, name), (asked,))[0] == asked:
+            continue
+        stack = "\n".join(map(str, guard.get("user_stack") or ()))
+        text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
+        other = words.of_reason(text, parameters=reason["parameters"])
+        if not other["name"]:
+            continue  # computed from several values: a condition, and no value of its own
+        other["after"] = now[what, name][0]
+        words.describe_constant(other, source=source, place=place, known=known_of(entry))
+        return other
+    return None
+
+
+#: what a guard asks for: one value, None, or what a tensor is
+_IS_VALUE = re.compile(
+    r"^(?P<name>[^=<>!(]+?) "
+    r"(?:== (?P<value>-?\d[\w.+-]*|['\"].*['\"]|True|False)|is (?P<none>None))$"
+)
+_IS_TENSOR = re.compile(
+    r"^check_tensor\((?P<name>[^,]+), .*?\), torch\.(?P<dtype>\w+), "
+    r".*?requires_grad=(?P<grad>\w+)"
+)
+_OF_PROGRAM = re.compile(r"^(?!_)[A-Za-z]\w*(\.(?!_)\w+|\[(\d+|'\w+')\])*$")
+
+
+def _asked_of(entry: Document) -> Dict[Tuple[str, str], str]:
+    """("value", "dtype" or "grad", name) -> what the guards of a compile ask for."""
+    found: Dict[Tuple[str, str], str] = {}
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        value, tensor = _IS_VALUE.match(text), _IS_TENSOR.match(text)
+        if value is not None:
+            found["value", value.group("name")] = value.group("value") or "None"
+        elif tensor is not None:
+            for what in ("dtype", "grad"):
+                found[what, tensor.group("name")] = tensor.group(what)
+    for symbol in entry.get("symbols") or ():
+        name = words.short(str(symbol.get("source") or "")) if isinstance(symbol, dict) else ""
+        found.setdefault(("value", name), "")
+    return found
+
+
+def differing_in(
+    reason: words.Said, tried: Document, entry: Document
+) -> List[Tuple[str, str, str]]:
+    """(name, before, after) of what else two compiles ask for differently than what a reason names:
+    the earlier one would not fit if the reason alone were gone. `after` is "" for any number.
+    """
+    now = _asked_of(entry)
+    own = words.short(reason["name"])
+    found = []
+    for (what, name), before in _asked_of(tried).items():
+        after = now.get((what, name), before)
+        if after == before or name == own:
+            continue
+        if not after and (before in ("0", "1") or reason["row"] in words.SYMBOLIC):
+            continue  # what makes one number symbolic makes the others so
+        if _OF_PROGRAM.match(name) and ("None" not in (before, after) or what == "value"):
+            form = "requires_grad=%s" if what == "grad" else "%s"
+            found.append((name, form % before, form % after if after else ""))
+    return found
+
+
+def numbers_beside(
+    reason: words.Said, tried: Document, entry: Document
+) -> List[Tuple[str, str, str]]:
+    """(name, before, after) of the numbers that were constants of the earlier compile and had other
+    values at the call that made this one, for which they are any numbers.
+    """
+    now = {
+        words.short(str(one.get("source") or "")): str(one.get("val"))
+        for one in entry.get("symbols") or ()
+        if isinstance(one, dict)
+    }
+    own = words.short(reason["name"])
+    return [
+        (name, before, now[name])
+        for (what, name), before in _asked_of(tried).items()
+        if what == "value" and name in now and name != own and _OF_PROGRAM.match(name)
+        if words.is_number(before) and words.is_number(now[name]) and before != now[name]
+    ]
+
+
+def small_beside(tried: Document, entry: Document) -> Optional[Tuple[str, int, str]]:
+    """(tensor, dimension, size) of one that had a size of 0 or 1 in the entry that was tried, and
+    has another in the one that was made: torch names only the first that differs.
+    """
+    now = sizes_of(entry)
+    for (name, index), size in sizes_of(tried).items():
+        if size in ("0", "1") and now.get((name, index), size) != size:
+            return name, index, size
+    return None
+
+
+def state_of(reason: words.Said, entry: Optional[Document]) -> str:
+    """The state for which an entry is made of what a reason names, of those that torch compiles
+    apart: given or None, a value, a size of 0 or 1; "" where its guards do not tell.
+    """
+    if entry is None:
+        return ""
+    name = words.short(reason["name"])
+    at = re.search(r"mismatch at index (\d+)", reason["failed"])
+    if reason["kind"] == "size" and at is not None:
+        size = sizes_of(entry).get((name, int(at.group(1))), "")
+        return size if size in ("", "0", "1") else "from 2"
+    for guard in entry.get("guards") or ():
+        text = words.short(str(guard.get("text") or ""))
+        if text.startswith("check_tensor(%s," % name):
+            return "given"
+        if text == name + " is None":
+            return "None"
+        if text.startswith("%s == " % name):
+            return text
+    return ""
+
+
+def changed_sizes(tried: Document, entry: Document) -> List[Tuple[str, int]]:
+    """(tensor, dimension) of each that has another size, or any, in the entry that was made."""
+    now = sizes_of(entry)
+    return [one for one, size in sizes_of(tried).items() if now.get(one, size) != size]
+
+
+def has_size(reason: words.Said, entry: Document) -> bool:
+    """Whether the guards of a compile ask for that size alone for which it was made."""
+    match = re.search(r"mismatch at index (\d+)", reason["failed"])
+    if match is None:
+        return False
+    for guard in entry.get("guards") or ():
+        found = _SIZES.match(words.short(str(guard.get("text") or "")))
+        if found is not None and found.group("name") == words.short(reason["name"]):
+            sizes = [one.strip() for one in found.group("sizes").split(",")]
+            return sizes[int(match.group(1)) : int(match.group(1)) + 1] == [reason["after"]]
+    return False
+
+
+def made_at(reason: words.Said, entry: Document) -> str:
+    """The end of the place that made what a reason names a constant of an entry, as `f.py:12`; ""
+    where torch does not tell.
+    """
+    wanted = "%s == %s" % (words.short(reason["name"]), reason["after"])
+    for guard in entry.get("guards") or ():
+        made = _PLACE.search(str(guard.get("comment") or ""))
+        if made and words.short(str(guard.get("text") or "")) == wanted:
+            return made.group(1)
+    return ""
+
+
+_FLOAT_OR_INT = re.compile(r"^___check_type_id\((?P<name>.+), \d+\), type=<class '(float|int)'>")
+_NUMBER = re.compile(r"^(?P<name>[^=<>!(]+?) == -?\d[\w.+-]*$")
+
+
+def known_of(entry: Document) -> words.Known:
+    """What the guards and the symbols of a compile tell of its function."""
+    guards = [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
+    matches = [form.match(text) for text in guards for form in (_FLOAT_OR_INT, _NUMBER)]
+    fixed = [attribute_of(one.group("name")) for one in matches if one is not None]
+    symbols = [one for one in entry.get("symbols") or () if isinstance(one, dict)]
+    sources = [attribute_of(str(one.get("source") or "")) for one in symbols]
+    numbers = [one for one in sources if re.match(r"^[\w.]+$", one)]
+    stacks = [words.frame_places(map(str, one)) for one in entry.get("conditions") or ()]
+    for symbol in symbols:
+        frames = [one for one in symbol.get("user_stack") or () if isinstance(one, dict)]
+        stacks.append([(str(one.get("filename")), whole_number(one.get("line"))) for one in frames])
+    double = any(re.search(r"^check_tensor\(.*\btorch\.float64\b", one) for one in guards)
+    more = double, tuple(map(tuple, stacks)), tuple(dict.fromkeys(fixed))
+    return words.Known(tuple(dict.fromkeys(numbers)), *more)

@@ -1,0 +1,437 @@
+"""One compile with its place in the run."""
+
+import re
+from typing import Any, List, Optional, Sequence, Set, Tuple
+
+from depyf.advice import given, uses
+from depyf.model import TRACED_BACKWARD, backward_of, is_backward_pass, resumed_after
+from depyf.report import words
+from depyf.report.overview.durations import count_kernels, phases, whole_number
+from depyf.report.overview.reasons import reasons_of
+from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
+from depyf.schema import Document
+from depyf.trace.names import resumed
+
+
+def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
+    """Words of the header of the function that a resume function continues; None where its source
+    is not there.
+    """
+    key = ("filename", "qualname")
+    for function in run.get("functions") or ():
+        same = [function.get(one) for one in key] == [resumed.get(one) for one in key]
+        if same and not function.get("is_resume") and function.get("source"):
+            # up to where the body begins; names of annotations and defaults do no harm
+            header = re.split(r":\s*(#.*)?\n", function["source"].partition("def ")[2], maxsplit=1)[
+                0
+            ]
+            return re.findall(r"\w+", header)
+    return None
+
+
+_RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
+
+
+class Node:
+    """One compile with its place in the run."""
+
+    def __init__(
+        self, run: Document, function: Optional[Document], entry: Document, key: str
+    ) -> None:
+        self.run = run
+        self.function = function
+        self.entry = entry
+        self.key = key
+        self.number = 1
+        self.of = 1
+        # what tells it from another rest of the same title; "" where none is
+        self.apart = ""
+        # before or after which torch._dynamo.reset() it is; "" in a run without one
+        self.reset = ""
+        self.elsewhere = ""  # the place, where another function has the same title
+        self.callers: List["Node"] = []
+        self.siblings = [self]  # the compiles of one function, this one among them
+        self.children: List["Node"] = []  # nodes of the resume functions that it calls
+        # globals of those that it calls and of which torch made no compile
+        self.uncompiled: List[str] = []
+        self.outer: Optional["Node"] = (
+            None  # in whose code, as Python runs it, the frame was called
+        )
+        self.called_at = ("", 0)  # there: file and line of the program
+        self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
+        # functions that torch gave up, which run between `outer` and this one, outermost first
+        self.by_way: List["Node"] = []
+        # the compile in whose code the call was that made this one, where the stack tells
+        self.parent: Optional["Node"] = None
+        self.began = 0.0  # seconds, comparable within a run
+        # the frames that led to the compile; those in transformed code at the lines of the reader's
+        self.stack: List[str] = [str(frame) for frame in entry.get("user_stack") or ()]
+        # what its calls took, for each profile: see `runtime.profiles_of`
+        self.runtime: List[Any] = []
+        self.phases = phases(entry)
+        self.seconds = sum(self.phases.values())
+        self.kernels = count_kernels(entry)
+        self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
+        failure = str(entry.get("failure") or "")
+        said = failure.partition(": ")[2].split("\n", 1)[0]
+        fatal = [one for one in self.breaks if said and said in one["raw"]][
+            -1:
+        ]  # the break that torch gave up at
+        self.cuts = [one for one in self.breaks if one not in fatal]
+        metrics = entry.get("metrics") or {}
+        self.failure: Optional[words.Said] = None
+        if failure:
+            at = entry.get("failure_operation") or "", entry.get("failure_stack") or ()
+            self.failure = words.of_failure(failure, fatal, metrics, *at)
+        else:
+            self.failure = words.of_nothing(entry)
+        if self.failure and not self.failure["line"]:
+            self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
+            self.failure["line"] = whole_number(metrics.get("fail_user_frame_lineno"))
+        if self.failure and self.failure["row"] == "iterator" and self._is_comprehension():
+            # its argument is what Python made of the list: no change of that line gives another
+            why = "torch compiles it by itself because it did not take in the function around it."
+            self.failure.update(help=[], patches=[], hints=[], why=why)
+        for graph_break, told in zip(entry.get("breaks") or (), self.breaks):
+            if told in fatal:
+                self._say_where_it_is_uncut(graph_break)
+        # looked for in the whole run, and only reasons ask for them
+        resumed = function if self.is_resume and entry.get("reasons") else None
+        self.reasons = reasons_of(self, _parameters(run, resumed) if resumed else None)
+
+    def tried(self, compile_id: str) -> Optional[Document]:
+        """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""
+        tried = None
+        for entry in (self.function or {}).get("entries") or ():
+            if entry is self.entry:
+                break
+            if entry.get("compile_id") == compile_id:
+                tried = entry
+        return tried
+
+    def called_inside(self, outer: "Node", at: Tuple[str, int]) -> None:
+        """The call is in `outer`'s code, at a (file, line) of the program; if that is compiled,
+        something can be done before it only about what that is given itself, and hands on.
+        """
+        self.outer = outer
+        self.called_at = at
+        outer.frames.append(self)
+        if outer.entry.get("name") and self.reasons:
+            names = [one for one in given.parameters(self.place) if self.source_of_parameter(one)]
+            self.reasons = reasons_of(self, names)
+            for reason in self.reasons:
+                # advice for two values that differ together is for the other first
+                name = reason["beside"] or reason["name"]
+                source_of_parameter = self.source_of_parameter(words.argument_of(name))
+                if source_of_parameter is not None:
+                    words.describe_handed_on(reason, source_of_parameter.title)
+                if reason["row"] == "value of each object" and outer.cuts:
+                    words.describe_apart(reason, outer.title, outer.key)
+
+    def source_of_parameter(self, name: str) -> Optional["Node"]:
+        """The compile whose caller, code that is not compiled, gives what the code in between hands
+        on as a parameter; None where that is made in between.
+        """
+        node = self
+        seen: Set[int] = set()  # a dump may hold parts that call each other in a circle
+        while id(node) not in seen:
+            seen.add(id(node))
+            if node.is_resume and node.callers:
+                node = node.callers[0]
+                continue
+            if node.outer is None or not node.outer.entry.get("name"):
+                return node
+            name = given.handed_on(node.called_at, node.place, name)
+            if not name:
+                return None
+            node = node.outer
+        return None
+
+    def hands_on(self, reason: words.Said) -> bool:
+        """Whether a reason is about a value that a graph break handed to this rest of a function,
+        and that is none of the function's parameters.
+        """
+        if words.is_on_stack(reason):
+            return True
+        root = re.split(r"\W", words.argument_of(reason["name"]))[0]
+        parameters = reason["parameters"]
+        return bool(
+            self.is_resume
+            and root
+            and parameters is not None
+            and root not in parameters
+            and not words.is_of_global(reason)
+        )
+
+    def called_by_plain_code(self) -> None:
+        """torch gave a function up, and compiles what that calls: of a library's function nobody
+        can say then what it is given.
+        """
+        plain = self.outer is None or not self.outer.entry.get("name")
+        if plain and words.in_library(self.place[0]) and not self.caller[1]:
+            self.reasons = reasons_of(self, [])
+
+    def _is_comprehension(self) -> bool:
+        """Whether it is what Python up to 3.11 makes a function of: it is given an iterator."""
+        return self.title.rpartition(".")[2] in ("<listcomp>", "<setcomp>", "<dictcomp>")
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether this was no compile: torch had compiled the function too often."""
+        return self.failure is not None and self.failure["row"] == "limit"
+
+    @property
+    def is_resume(self) -> bool:
+        if self.function is not None:
+            return bool(self.function.get("is_resume"))
+        return bool(self._rest()[0])
+
+    def _rest(self) -> Tuple[str, int]:
+        """(function, line) of which a frame without a function is the rest; ("", 0) for others."""
+        metrics = self.entry.get("metrics") or {}
+        told = _RESUMED_AFTER.match(str(self.entry.get("qualname") or ""))
+        if told:
+            return told.group(1), int(told.group(2))
+        name, line = resumed(metrics.get("co_name") or self.entry.get("name"))
+        return name, line or whole_number(metrics.get("co_firstlineno"))
+
+    @property
+    def is_backward_pass(self) -> bool:
+        """Whether it is what compiled autograd traced of a backward pass."""
+        compile_id = str(self.entry.get("compile_id") or "")
+        if self.function is None:
+            return bool(re.match(r"!\d+$", compile_id))
+        return compile_id.startswith("!") and str(self.function.get("filename")).startswith(
+            "<eval_with_key>"
+        )
+
+    @property
+    def title(self) -> str:
+        """The function's name as its author wrote it."""
+        known: Any
+        if self.is_backward_pass and not self.is_resume:
+            known = str((self.function or self.entry).get("qualname") or "")
+            return known if is_backward_pass(known) else backward_of([])
+        if self.function is None:
+            if self.is_resume:
+                return self._rest()[0]
+            metrics = self.entry.get("metrics") or {}
+            known = self.entry.get("qualname") or metrics.get("co_name") or self.entry.get("name")
+            known = str(known or "unknown code")
+        else:
+            known = self.entry.get("qualname") or self.function.get("qualname")
+            known = known or self.function.get("name") or "?"
+            told = _RESUMED_AFTER.match(known) if self.is_resume else None
+            if told:  # of a frame of which torch made no code
+                return told.group(1)
+        return resumed(known)[0] or known
+
+    @property
+    def called(self) -> str:
+        """Its title, and where it goes on if it is a resume function."""
+        title = resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
+        return title + self.apart
+
+    @property
+    def beside(self) -> str:
+        """What stands behind its title, where other code of that title is to be told from it."""
+        through = ", through " + self.through if self.through else ""
+        return through + self.elsewhere
+
+    @property
+    def where(self) -> str:
+        """Its place for people."""
+        if self.is_backward_pass and not self.is_resume:
+            return TRACED_BACKWARD
+        return "%s:%d" % self.place if self.place[1] else self.place[0]
+
+    @property
+    def runs_on(self) -> int:
+        """The line from which on the function's own code runs behind the graph; 0 for none."""
+        return whole_number(self.entry.get("runs_on"))
+
+    @property
+    def rest_in_words(self) -> str:
+        """What is said of the function's own code that runs behind the graph; "" for none."""
+        said = words.runs_on_from(self.runs_on) if self.runs_on else ""
+        return said[:1].upper() + said[1:]
+
+    def no_compile_of(self, name: str) -> str:
+        """What is said of a resume function of those that it calls, of which torch made none."""
+        outer = words.given_to(str(self.entry.get("source") or ""), name)
+        outer = "" if outer in self.uncompiled else outer
+        calls = len(self.entry.get("calls") or ())
+        called = (self.entry.get("rests_called") or {}).get(name)
+        called = called if isinstance(called, bool) else None
+        return words.no_compile_of_rest(calls, outer, self._ended_well(), called)
+
+    def _ended_well(self) -> bool:
+        """Whether no exception ended the block, which a run tells that has ended."""
+        return not self.run.get("error") and not self.run.get("open")
+
+    @property
+    def frame(self) -> Tuple[Any, ...]:
+        """What torch compiles by itself, and counts for its limit: one code object. The rests of a
+        function behind two breaks of one line have one title and one place.
+        """
+        number = str(self.entry.get("compile_id") or "").rpartition("/")[0]
+        return id(self.run), self.place, number or self.title
+
+    @property
+    def through(self) -> str:
+        """The wrapper of a decorator whose code this is; "" for none."""
+        return str((self.function or self.entry).get("through") or "")
+
+    @property
+    def caller(self) -> Tuple[str, int, str]:
+        """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
+        functions of the reader's own.
+        """
+        is_library = words.in_library(self.place[0])  # of a wrapper, the place is the reader's line
+        return words.users_line(self.stack) if is_library else ("", 0, "")
+
+    @property
+    def resumes_at(self) -> int:
+        if not self.is_resume:
+            return 0
+        if self.function is None:
+            return self._rest()[1]
+        return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
+
+    def way_to(self, graph_break: Document) -> List[Tuple[str, int]]:
+        """(file, line) of the frames from the function itself to a break, outermost first; [] where
+        torch does not tell.
+        """
+        metrics = self.entry.get("metrics") or {}
+        own = str((self.function or metrics).get("filename") or metrics.get("co_filename") or "")
+        name = str((self.function or {}).get("name") or metrics.get("co_name") or "")
+        names = name, resumed(name)[0]  # torch tells of the rest of a function by either
+        way: List[Tuple[str, int]] = []
+        for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
+            match = FRAME_IN.match(frame)
+            if match is None:
+                continue
+            way.insert(0, (match.group("file"), int(match.group("line"))))
+            if match.group("file") == own and match.group("name") in names:
+                if self.has_line(way[0][1]):  # else a method of another class
+                    return way
+        # torch leaves out the function itself where others are between it and the break
+        rests = (one.resumes_at for one in self.children if self._continues_in(one))
+        line = next(rests, 0) if way else 0
+        return [(own, line), way[-1]] if line and way[-1] != (own, line) else []
+
+    def _continues_in(self, rest: "Node") -> bool:
+        """Whether a resume function goes on with this function, and not with one that it calls."""
+        function, other = self.function or {}, rest.function or {}
+        names = [resumed(str(one.get("name")))[0] or one.get("name") for one in (function, other)]
+        same = names[0] == names[1] and function.get("filename") == other.get("filename")
+        return rest.is_resume and same and self.has_line(rest.resumes_at)
+
+    def callee_of(self, graph_break: Document) -> str:
+        """The function that a break is in, where its code calls that; "" for its own."""
+        frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
+        names = [one.group("name").strip() for one in frames if one is not None]
+        return names[-1] if len(self.way_to(graph_break)) > 1 else ""
+
+    def has_line(self, line: int) -> bool:
+        """Whether a line of its file can be one of the function, with the rests of it; False only
+        where that is known.
+        """
+        lines = _lines_of(self.whole().function or {})
+        return not lines or line in lines
+
+    def whole(self) -> "Node":
+        """The compile of the function of which this one is a rest."""
+        node, met = self, {id(self)}
+        while node.is_resume and node.callers and id(node.callers[0]) not in met:
+            node = node.callers[0]  # a dump may hold a circle
+            met.add(id(node))
+        return node
+
+    def breaks_inside(self, inner: "Node") -> List[words.Said]:
+        """The breaks of this compile that are in a function which its code calls."""
+        function = inner.function or {}
+        file, first = inner.place
+        lines = range(first, first + max(1, str(function.get("source") or "").count("\n")))
+        found = []
+        for graph_break, told in zip(self.entry.get("breaks") or (), self.breaks):
+            places = frame_places(graph_break.get("user_stack") or ())
+            if any(path == file and line in lines for path, line in places):
+                found.append(told)
+        return found
+
+    def cuts_below(self, line: int) -> List[words.Said]:
+        """The breaks of the functions that its code calls at a line, of their rests, and of what
+        those call: each splits this function after that line.
+        """
+        work = [one for one in self.frames if one.called_at[1] == line]
+        seen: Set[int] = set()  # a dump may hold parts that call each other in a circle
+        found = []
+        while work:
+            node = work.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                work += node.children + node.frames
+                found += node.breaks + ([node.failure] if node.failure else [])
+        return [one for one in found if one["line"]]
+
+    def _say_where_it_is_uncut(self, graph_break: Document) -> None:
+        """Says of a break at which torch gave the function up in which loop or `try` it is."""
+        way = self.way_to(graph_break)
+        around = uses.uncut_around(*way[0]) if way else []
+        if not around or self.failure is None or self.failure["row"] == "limit":
+            return
+        in_loop = "inside a loop" in self.failure["then"]  # as torch says
+        if not in_loop and all(kind != "try" for kind, _ in around):
+            return
+        where = " in the ".join("`%s` of line %d" % one for one in reversed(around))
+        subject = "It is in the "
+        if way[1:]:
+            named = ", ".join(short_place(*one) for one in way)
+            subject = "It is reached by way of %s; the first is in the " % named
+        self.failure["then"] = "%s%s, where torch cannot split a graph, so %s" % (
+            subject,
+            where,
+            words.gives_up(self.is_resume),
+        )
+
+    @property
+    def place(self) -> Tuple[str, int]:
+        """File and line of the function; of torch's wrapper around a module of a library, the
+        reader's line that calls it.
+        """
+        if self.function is None:
+            metrics = self.entry.get("metrics") or {}
+            file, line = str(metrics.get("co_filename") or ""), metrics.get("co_firstlineno")
+        else:
+            file, line = self.function.get("filename") or "", self.function.get("firstlineno")
+        called = words.users_line(self.stack) if _WRAPPERS.search(file) else ("", 0, "")
+        return called[:2] if called[1] else (file, int(line or 0))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether torch traced it to its end and made nothing of it."""
+        entry = self.entry
+        return bool(entry.get("metrics")) and not (
+            entry.get("name")
+            or entry.get("failure")
+            or entry.get("breaks")
+            or entry.get("artifacts")
+        )
+
+    @property
+    def operations(self) -> Optional[int]:
+        count = (self.entry.get("metrics") or {}).get("graph_op_count")
+        return count if isinstance(count, int) else None
+
+
+#: where torch keeps the function that it compiles in place of a library's module
+_WRAPPERS = re.compile(r"[/\\]torch[/\\]_dynamo[/\\]external_utils\.py$")
+
+
+def _lines_of(function: Document) -> Sequence[int]:
+    """The lines of a function in its file; () where its source is not the file's."""
+    if function.get("source_origin") != "file" or not function.get("firstlineno"):
+        return ()
+    first = whole_number(function["firstlineno"])
+    return range(first, first + str(function.get("source") or "").rstrip("\n").count("\n") + 1)
