@@ -11,7 +11,7 @@ from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_a
 
 def ends_loop_around(file: str, line: int) -> int:
     """The line, in the innermost loop around a line, that ends a round or the loop by a Python
-    number that another line than this makes of a tensor; 0 as above.
+    number that another line than this makes of a tensor; 0 where there is none.
     """
     loops = [at for kind, at in uncut_around(file, line) if kind != "try"]
     for node in walked(read_at(file, line)[1]) if loops else ():

@@ -83,7 +83,7 @@ _VALUE = re.compile(
 )
 
 
-def asked_by(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
+def _asked(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
     """("value" or "length", name) -> (the one that the guards of a compile ask for, the guard)."""
     found = {}
     for guard in entry.get("guards") or ():
@@ -104,8 +104,8 @@ def constant_beside(
     one that was made is for another; None where there is none. Torch names only the first guard
     that fails.
     """
-    now = asked_by(entry)
-    for (what, name), (asked, guard) in asked_by(tried).items():
+    now = _asked(entry)
+    for (what, name), (asked, guard) in _asked(tried).items():
         if name == words.short(reason["name"]) or now.get((what, name), (asked,))[0] == asked:
             continue
         stack = "\n".join(map(str, guard.get("user_stack") or ()))
