@@ -111,6 +111,31 @@ def test_a_click_on_a_kernel_shows_what_it_lights_also_where_that_is_closed(scre
     assert not belongs.is_visible() and page.locator(".ln.lit").count() == 0
 
 
+def test_an_opened_line_stays_in_view_while_parts_above_get_their_heights(screen, dumps):
+    page = screen.open(dumps / "toy" / "index.html", "compile/0/0/code/kernel")
+    code = page.locator(".pane").nth(2).locator(".code")
+    # not every browser keeps what is in view where parts above it grow
+    code.evaluate("(code) => { code.style.overflowAnchor = 'none'; }")
+    top = """(code) => [...code.querySelectorAll('.ln')]
+      .find((line) => line.textContent.includes('async_compile.cpp_pybinding('))
+      .getBoundingClientRect().top - code.getBoundingClientRect().top"""
+    grow = """async (code, by) => {
+      code.querySelector('.part').style.paddingTop = by + 'px';
+      for (let frame = 0; frame < 10; frame++) await new Promise(requestAnimationFrame);
+    }"""
+    code.evaluate(grow, 0)
+    before = code.evaluate(top)
+    assert 0 <= before < code.evaluate("(code) => code.clientHeight")
+    code.evaluate(grow, 400)
+    assert abs(code.evaluate(top) - before) < 2
+    code.hover()
+    page.mouse.wheel(0, 10)  # the reader scrolls: from here on nothing else does
+    screen.until(lambda: code.evaluate(top) < before - 2)
+    moved = code.evaluate(top)
+    code.evaluate(grow, 700)
+    assert abs(code.evaluate(top) - moved - 300) < 2
+
+
 def test_decompiled_code_is_linked_to_outputs_and_resume_functions(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0")
     code = page.locator(".pane").nth(1)

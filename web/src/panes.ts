@@ -91,15 +91,30 @@ export function openStrings(
 function below(element: HTMLElement, line: HTMLElement): number {
   return line.getBoundingClientRect().top - element.getBoundingClientRect().top;
 }
-/** Scrolls a pane so that a line stands at this share of its height. */
+// What the reader does ends a scroll that waits for heights.
+const READER = ["wheel", "pointerdown", "keydown", "touchstart"];
+const settled = new WeakMap<HTMLElement, () => void>();
+
+/**
+ * Scrolls a pane so that a line stands at this share of its height, and keeps it there until the
+ * reader does something: parts get their heights when they are first painted, which can be late.
+ */
 export function scrollTo(element: HTMLElement, line: HTMLElement, share: number): void {
-  // parts above get their heights when they are first painted, a frame or two later
-  let frames = 6;
+  settled.get(element)?.();
   const move = () => {
-    if (!line.isConnected) return;
-    element.scrollTop += below(element, line) - share * element.clientHeight;
-    if (frames--) requestAnimationFrame(move);
+    if (!line.isConnected) stop();
+    else element.scrollTop += below(element, line) - share * element.clientHeight;
   };
+  const sizes = new ResizeObserver(move);
+  const stop = () => {
+    sizes.disconnect();
+    settled.delete(element);
+    for (const event of READER) removeEventListener(event, stop, true);
+  };
+  settled.set(element, stop);
+  for (const event of READER) addEventListener(event, stop, { capture: true, passive: true });
+  sizes.observe(element);
+  for (const part of element.children) sizes.observe(part, { box: "border-box" });
   move();
 }
 
