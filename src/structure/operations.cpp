@@ -34,9 +34,6 @@ constexpr std::uint8_t kWhole = 8;  // a display that one instruction built: up 
 constexpr std::uint8_t kKeyed =
     16;  // a dictionary out of a tuple of keys, which calls with very many keywords do not use
 
-// Expr::a of a Binary that INPLACE made.
-constexpr std::uint32_t kMadeInPlace = 1;
-
 [[noreturn]] void no_source_form(const Value& v, std::string_view as) {
   throw Error("operation " + std::string(op_name(v.op)) + " at offset " + std::to_string(v.offset) +
               " has no source form as " + std::string(as) +
@@ -183,8 +180,6 @@ struct Maker {
     return node(ExprKind::Set, {node(ExprKind::Starred, {items})}, UINT32_MAX, kOneByOne);
   }
 
-  bool growable(ExprId id, ExprKind kind) const { return ast[id].kind == kind; }
-
   std::vector<ExprId> items_of(const Const& c) {
     std::vector<ExprId> items;
     items.reserve(c.items.size());
@@ -199,10 +194,8 @@ struct Maker {
       // A set literal with equal items is shorter as a constant; the literal had at least three.
       if (literal == ConstKind::FrozenSet)
         while (items.size() < kMinConstSequence) items.push_back(items.back());
-      if (items.size() >= kMinConstSequence) {
-        ExprId id = node(ast[display].kind, items, ast[iterable].a, kFromConstant);
-        return id;
-      }
+      if (items.size() >= kMinConstSequence)
+        return node(ast[display].kind, items, ast[iterable].a, kFromConstant);
     }
     return grow(display, {node(ExprKind::Starred, {iterable})});
   }
@@ -298,12 +291,6 @@ struct Maker {
   }
 
   // --- calls
-
-  /// `*args: *Ts` unpacks one value onto the stack; every other unpacking is stored at once, as a
-  /// target.
-  static bool is_starred_annotation(const Value& value) {
-    return value.kind == ValueKind::Operation && value.op == Op::UNPACK_SEQUENCE && value.arg == 1;
-  }
 
   static bool identifier(std::string_view text) {
     if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
@@ -590,35 +577,11 @@ struct Maker {
   }
 
   ExprId expression();
-  ExprId result();
   ExprId operation();
   ExprId display();
   ExprId call();
   ExprId target();
   StmtId statement();
-
-  bool same_place(ExprId target, ExprId loaded) const {
-    const Expr &t = ast[target], &l = ast[loaded];
-    if (t.kind != l.kind) return false;
-    if (t.kind == ExprKind::Name) return t.a == l.a && t.op == l.op;
-    if (t.kind == ExprKind::Attribute) return t.a == l.a && t.kids[0] == l.kids[0];
-    if (t.kind != ExprKind::Subscript || t.kids[0] != l.kids[0]) return false;
-    if (t.kids[1] == l.kids[1]) return true;
-    const Expr &ti = ast[t.kids[1]], &li = ast[l.kids[1]];
-    return ti.kind == ExprKind::Slice && li.kind == ExprKind::Slice &&
-           std::equal(ti.kids.begin(), ti.kids.end(), li.kids.begin());
-  }
-
-  StmtId assign(ExprId target, ExprId value) {
-    const Expr& e = ast[value];
-    const bool augmented =
-        e.kind == ExprKind::Binary && e.a == kMadeInPlace && same_place(target, e.kids[0]);
-    if (!augmented) return ast.assign(target, value, origin());
-    const StmtId id = ast.stmt(StmtKind::AugAssign, origin());
-    ast[id].flag = e.op;
-    ast[id].e = {target, e.kids[1], ExprId::none()};
-    return id;
-  }
 
   StmtId simple(StmtKind kind, ExprId e, std::uint8_t flag = 0, std::span<const ExprId> list = {}) {
     const StmtId id = ast.stmt(kind, origin());
@@ -630,7 +593,7 @@ struct Maker {
   }
 
   void grows(ExprKind kind) const {
-    if (!growable(kids[0], kind)) no_source_form(v, "an expression");
+    if (ast[kids[0]].kind != kind) no_source_form(v, "an expression");
   }
 
   StmtId append(std::uint8_t flag) {
@@ -639,27 +602,7 @@ struct Maker {
     if (flag == 2 && items.size() == 2 && (v.aux & 1)) std::swap(items[0], items[1]);
     return simple(StmtKind::Append, kids[0], flag, items);
   }
-
-  StmtId delete_one(ExprId target) {
-    return simple(StmtKind::Delete, ExprId::none(), 0, {&target, 1});
-  }
 };
-
-/// One of the values that an operation leaves.
-ExprId Maker::result() {
-  const Value& whole = lifted[v.operands[0]];
-  if (is_starred_annotation(whole)) {
-    need(1);
-    return ast[kids[0]].kind == ExprKind::Starred ? kids[0] : node(ExprKind::Starred, {kids[0]});
-  }
-  if (whole.op != Op::IMPORT_FROM) no_source_form(whole, "one of its results");
-  need(1);
-  const Expr& e = ast[kids[0]];
-  const bool made =
-      e.kind == ExprKind::ImportedName && e.a == whole.arg && e.origin.offset == whole.offset;
-  if (v.arg == 0) return made ? e.kids[0] : kids[0];
-  return made ? kids[0] : node(ExprKind::ImportedName, {kids[0]}, whole.arg);
-}
 
 /// Collections and strings that are made of parts, or grow by one.
 ExprId Maker::display() {
@@ -809,12 +752,9 @@ ExprId Maker::operation() {
       need(1);
       return node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(v.arg));
     case Op::BINARY:
-      need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX,
-                  static_cast<std::uint8_t>(v.arg));
     case Op::INPLACE:
       need(2);
-      return node(ExprKind::Binary, {kids[0], kids[1]}, kMadeInPlace,
+      return node(ExprKind::Binary, {kids[0], kids[1]}, UINT32_MAX,
                   static_cast<std::uint8_t>(v.arg));
     case Op::COMPARE:
       need(2);
@@ -840,14 +780,9 @@ ExprId Maker::operation() {
 }
 
 ExprId Maker::expression() {
-  if (v.kind == ValueKind::Result) return result();
   if (v.kind != ValueKind::Operation) no_source_form(v, "an expression");
   spell_iterators();
   switch (v.op) {
-    case Op::UNPACK_SEQUENCE:
-      if (!is_starred_annotation(v)) break;
-      need(1);
-      return node(ExprKind::Starred, {kids[0]});
     case Op::LOAD_CONST:
     case Op::LOAD_FAST:
     case Op::LOAD_DEREF:
@@ -922,6 +857,7 @@ ExprId Maker::expression() {
     case Op::GET_ANEXT:
     case Op::END_SEND:
     case Op::CLEANUP_THROW:
+    case Op::UNPACK_SEQUENCE:
     case Op::UNPACK_EX:
     case Op::IMPORT_STAR:
 #define OP(name, ...) case Op::name:
@@ -968,25 +904,19 @@ ExprId Maker::target() {
 }
 
 StmtId Maker::statement() {
-  if (v.kind != ValueKind::Operation) return simple(StmtKind::Expr, expression());
-  static constexpr OpSet stores{Op::STORE_FAST, Op::STORE_DEREF,  Op::STORE_GLOBAL, Op::STORE_NAME,
-                                Op::STORE_ATTR, Op::STORE_SUBSCR, Op::STORE_SLICE};
   static constexpr OpSet deletes{Op::DELETE_FAST, Op::DELETE_DEREF, Op::DELETE_GLOBAL,
                                  Op::DELETE_NAME, Op::DELETE_ATTR,  Op::DELETE_SUBSCR};
   // by the flag of Append
   static constexpr Op appends[] = {Op::LIST_APPEND, Op::SET_ADD,    Op::MAP_ADD,
                                    Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE};
-  if (stores[v.op]) {
-    need(1);
-    const ExprId value = kids[0];
-    kids = kids.subspan(1);
-    return assign(target(), value);
+  if (deletes[v.op]) {
+    const ExprId deleted[] = {target()};
+    return simple(StmtKind::Delete, ExprId::none(), 0, deleted);
   }
-  if (deletes[v.op]) return delete_one(target());
-  if (v.aux & kInPlace) {
-    const auto at = std::find(std::begin(appends), std::end(appends), v.op);
-    if (at != std::end(appends)) return append(static_cast<std::uint8_t>(at - std::begin(appends)));
-    if (v.op == Op::DICT_MERGE) return append(5);
+  if ((v.aux & kInPlace) && kAdds[v.op]) {
+    const Op adds = v.op == Op::DICT_MERGE ? Op::DICT_UPDATE : v.op;
+    return append(static_cast<std::uint8_t>(std::find(std::begin(appends), std::end(appends), adds) -
+                                            std::begin(appends)));
   }
   if (v.op == Op::SETUP_ANNOTATIONS)
     return simple(StmtKind::Pass, ExprId::none(), kSetupAnnotations);
@@ -1012,8 +942,7 @@ StmtId Maker::statement() {
   }
   if (v.op == Op::GET_ITER) {  // a loop or comprehension implies it; alone it has to be written
     need(1);
-    const ExprId iter = leaf(ExprKind::Name, ast.module->intern("iter").index,
-                             static_cast<std::uint8_t>(NameScope::Global));
+    const ExprId iter = name(ast.module->intern("iter"), NameScope::Global);
     return simple(StmtKind::Expr, node(ExprKind::Call, {iter, kids[0]}));
   }
   return simple(StmtKind::Expr, expression());

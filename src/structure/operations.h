@@ -19,8 +19,7 @@ inline constexpr OpSet kAdds{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op
 /// Stmt::flag of the Pass statement that SETUP_ANNOTATIONS becomes; rewrite/ removes it.
 constexpr std::uint8_t kSetupAnnotations = 1;
 
-/// The expression of a Value (ValueKind::Operation, or Result of an IMPORT_FROM …) over the
-/// expressions of its operands, in the operands' order. Displays grow in place of their versions:
+/// The expression of an operation over the expressions of its operands, in their order. Displays grow in place of their versions:
 /// LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
 /// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP,
 /// BUILD_*_UNPACK, LIST_TO_TUPLE likewise. Calls come out with Keyword and Starred kids; CALL_EX
@@ -37,8 +36,8 @@ ExprId call_of_iter(Ast& ast, ExprId iterable);
 /// LOAD_CONST, LOAD_FAST, LOAD_DEREF, LOAD_GLOBAL and LOAD_NAME: a constant or a name.
 ExprId make_load(Ast& ast, const Lifted& lifted, ValueId value);
 
-/// The statement of an operation with an effect and no result (stores, deletes, IMPORT_STAR,
-/// PRINT_EXPR …); of one with a result an Expr statement.
+/// The statement of an operation with an effect and no result (deletes, IMPORT_STAR, PRINT_EXPR
+/// …); of one with a result an Expr statement.
 StmtId make_statement(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
 /// The assignment target of a store operation (STORE_FAST, STORE_ATTR, STORE_SUBSCR, STORE_SLICE
