@@ -76,8 +76,7 @@ void check_graph(StructureGraph& s, std::string_view step) {
   std::vector<std::uint32_t> ways(s.nodes.size(), 0);
   ++ways[s.entry.index];
   for (const StructRegion& region : s.regions)
-    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
-      ++ways[region.handler.index];
+    if (region.catches()) ++ways[region.handler.index];
   for (BlockId b : s.reverse_postorder_blocks()) {
     const Node& node = s.nodes[b.index];
     if (!node.alive) wrong(b.index, "is reached, and was removed");

@@ -12,6 +12,7 @@
 
 #include "structure/build.h"
 #include "structure/copies.h"
+#include "structure/jumps.h"
 #include "structure/steps.h"
 #include "support/error.h"
 #include "support/small_vector.h"
@@ -26,19 +27,12 @@ bool Regions::leads_elsewhere(const Node& node, RegionId r) const {
   if (node.term != TermKind::Jump || node.region != region.parent ||
       handler.term != TermKind::Branch)
     return false;
-  const auto past_jumps = [&](BlockId b) {
-    for (int hops = 0; hops < kMostHops; ++hops) {
-      const Node& empty = s_.nodes[b.index];
-      if (empty.term != TermKind::Jump || !s_.are_quiet(empty.body)) break;
-      b = empty.edges[0].to;
-    }
-    return b;
-  };
-  if (!s_.are_quiet(node.body)) return false;
-  const BlockId to = past_jumps(node.edges[0].to);
+  const auto is_empty = [&](const Node& empty) { return s_.are_quiet(empty.body); };
+  if (!is_empty(node)) return false;
+  const BlockId to = past_jumps(s_, node.edges[0].to, is_empty),
+                swallowed = past_jumps(s_, handler.edges[0].to, is_empty);
   const Node& behind = s_.nodes[to.index];
-  const bool returns = behind.term == TermKind::Return && s_.are_quiet(behind.body);
-  const BlockId swallowed = past_jumps(handler.edges[0].to);
+  const bool returns = behind.term == TermKind::Return && is_empty(behind);
   const auto row = [&](BlockId b) {
     const Node& first = s_.nodes[b.index];
     return first.body.empty() ? first.term_line : s_.at(first.body.front()).line;

@@ -117,6 +117,26 @@ class Dispatch {
     if (items.empty()) items.push_back(add(StmtKind::Pass));
     return list(items);
   }
+  StmtId clause(ExprId type, const std::vector<StmtId>& body) {
+    const StmtId handler = add(StmtKind::Handler);
+    ast_[handler].e[0] = type;
+    ast_[handler].body = list_or_pass(body);
+    return handler;
+  }
+  StmtId clause(std::string_view type, const std::vector<StmtId>& body) {
+    return clause(builtin(ast_, type), body);
+  }
+  StmtId try_except(const std::vector<StmtId>& body, std::initializer_list<StmtId> clauses) {
+    const StmtId st = add(StmtKind::Try);
+    ast_[st].body = list(body);
+    ast_[st].arms = ast_.arena.copy(clauses);
+    return st;
+  }
+  StmtId raise(ExprId exception) {
+    const StmtId st = add(StmtKind::Raise);
+    ast_[st].e[0] = exception;
+    return st;
+  }
   Origin origin(const Value& v) const { return {v.offset, v.line, s_.lifted.code, v.columns}; }
 
   [[noreturn]] void no_form(const Value& v) const {
@@ -280,16 +300,10 @@ class Dispatch {
       blocks.push_back(st);
     }
     if (protects) {
-      const StmtId handler = add(StmtKind::Handler);
-      ast_[handler].e[0] = builtin(ast_, "BaseException");
+      const StmtId handler = clause("BaseException", handlers(depth));
       ast_[handler].a = ast_[caught(depth)].a;
       ast_[handler].flag = static_cast<std::uint8_t>(scope_);
-      ast_[handler].body = list(handlers(depth));
-      const StmtId st = add(StmtKind::Try);
-      const StmtId arms[] = {handler};
-      ast_[st].body = list(blocks);
-      ast_[st].arms = ast_.arena.copy(arms);
-      blocks = {st};
+      blocks = {try_except(blocks, {handler})};
     }
     const StmtId st = add(StmtKind::While);
     ast_[st].e[0] = s_.literal(ConstKind::True);
@@ -425,12 +439,11 @@ class Dispatch {
   void raise_again(std::vector<StmtId>& out, ExprId exception) {
     const ExprId context = fresh();
     assign(out, context, attribute(exception, "__context__"));
-    const StmtId raise = add(StmtKind::Raise);
-    ast_[raise].e[0] = exception;
+    const StmtId again = raise(exception);
     std::vector<StmtId> restore;
     assign(restore, attribute(exception, "__context__"), context);
     const StmtId st = add(StmtKind::Try);
-    ast_[st].body = list({raise});
+    ast_[st].body = list({again});
     ast_[st].final = list(restore);
     out.push_back(st);
   }
@@ -635,20 +648,12 @@ class Dispatch {
 
   StmtId forget(ExprId variable) {
     const StmtId st = add(StmtKind::Delete);
-    const ExprId targets[] = {variable};
-    ast_[st].list = ast_.arena.copy(targets);
+    ast_[st].list = ast_.arena.copy(std::initializer_list<ExprId>{variable});
     return st;
   }
 
-  StmtId unless_unbound(const std::vector<StmtId>& body, std::vector<StmtId> otherwise) {
-    const StmtId handler = add(StmtKind::Handler);
-    ast_[handler].e[0] = builtin(ast_, "NameError");
-    ast_[handler].body = list_or_pass(std::move(otherwise));
-    const StmtId arms[] = {handler};
-    const StmtId st = add(StmtKind::Try);
-    ast_[st].body = list(body);
-    ast_[st].arms = ast_.arena.copy(arms);
-    return st;
+  StmtId unless_unbound(const std::vector<StmtId>& body, const std::vector<StmtId>& otherwise) {
+    return try_except(body, {clause("NameError", otherwise)});
   }
 
   ExprId result(ValueId op, std::uint32_t which) {
@@ -699,14 +704,7 @@ class Dispatch {
     } else if (op == Op::END_ASYNC_FOR) {
       std::vector<StmtId> body;
       raise_again(body, exception(s_.resolve(v.operands[1])));
-      const StmtId handler = add(StmtKind::Handler);
-      ast_[handler].e[0] = builtin(ast_, "StopAsyncIteration");
-      ast_[handler].body = list({add(StmtKind::Pass)});
-      const StmtId arms[] = {handler};
-      const StmtId st = add(StmtKind::Try);
-      ast_[st].body = list(body);
-      ast_[st].arms = ast_.arena.copy(arms);
-      out.push_back(st);
+      out.push_back(try_except(body, {clause("StopAsyncIteration", {})}));
     } else if (op == Op::GET_ANEXT) {
       assign(out, temporary(id), call({attribute(kids[0], "__anext__")}), origin(v));
     } else if (op == Op::GET_AITER) {
@@ -742,16 +740,11 @@ class Dispatch {
   void match_operation(ValueId id, std::span<const ExprId> kids, std::vector<StmtId>& out) {
     const Value v = s_.at(id);
     if (v.op == Op::MATCH_SEQUENCE || v.op == Op::MATCH_MAPPING) {
-      const ExprId anything[] = {ast_.expr(ExprKind::MatchStar, {})};
-      Expr pattern{v.op == Op::MATCH_SEQUENCE ? ExprKind::MatchSequence : ExprKind::MatchMapping,
-                   0,
-                   0,
-                   UINT32_MAX,
-                   {},
-                   {},
-                   {}};
-      if (v.op == Op::MATCH_SEQUENCE) pattern.kids = ast_.arena.copy(anything);
-      match_one(kids[0], ast_.add(pattern),
+      const ExprId pattern =
+          v.op == Op::MATCH_SEQUENCE
+              ? ast_.expr(ExprKind::MatchSequence, {ast_.expr(ExprKind::MatchStar, {})})
+              : ast_.expr(ExprKind::MatchMapping, {});
+      match_one(kids[0], pattern,
                 {{temporary(id), s_.literal(ConstKind::True), s_.literal(ConstKind::False)}}, out);
       return;
     }
@@ -794,14 +787,9 @@ class Dispatch {
       }
       parts.push_back(ast_.expr(ExprKind::MatchAs, {}, ast_[variable].a, ast_[variable].op));
     }
-    Expr pattern{v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping,
-                 0,
-                 0,
-                 UINT32_MAX,
-                 ast_.arena.copy(parts),
-                 {},
-                 {}};
-    pattern.extra = ast_.arena.copy(keywords);
+    const ExprId pattern =
+        ast_.expr(v.op == Op::MATCH_CLASS ? ExprKind::MatchClass : ExprKind::MatchMapping, parts);
+    ast_[pattern].extra = ast_.arena.copy(keywords);
     std::vector<Outcome> outcomes;
     if (v.aux == 1) {
       outcomes.push_back({result(id, 0), tuple(captured), s_.literal(ConstKind::None)});
@@ -810,7 +798,7 @@ class Dispatch {
     } else {
       outcomes.push_back({temporary(id), tuple(captured), s_.literal(ConstKind::None)});
     }
-    match_one(kids[0], ast_.add(pattern), outcomes, out);
+    match_one(kids[0], pattern, outcomes, out);
   }
 
   struct Outcome {
@@ -839,21 +827,14 @@ class Dispatch {
   /// what is no exception class.
   void match_exception(ExprId exception, ExprId type, ExprId target, Origin origin,
                        std::vector<StmtId>& out) {
-    auto arm = [&](ExprId what, ConstKind found) {
-      const StmtId handler = add(StmtKind::Handler);
+    const auto finds = [&](ConstKind found) {
       std::vector<StmtId> body;
       assign(body, target, s_.literal(found));
-      ast_[handler].e[0] = what;
-      ast_[handler].body = list(body);
-      return handler;
+      return body;
     };
-    const StmtId raise = add(StmtKind::Raise);
-    ast_[raise].e[0] = exception;
-    const StmtId st = add(StmtKind::Try);
-    const StmtId arms[] = {arm(type, ConstKind::True),
-                           arm(builtin(ast_, "BaseException"), ConstKind::False)};
-    ast_[st].body = list({raise});
-    ast_[st].arms = ast_.arena.copy(arms);
+    const StmtId st = try_except(
+        {raise(exception)},
+        {clause(type, finds(ConstKind::True)), clause("BaseException", finds(ConstKind::False))});
     ast_[st].origin = origin;
     out.push_back(st);
   }

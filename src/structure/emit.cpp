@@ -164,7 +164,7 @@ void Emitter::gen(std::uint32_t n, std::uint32_t l, const Context& ctx) {
     gen_try(RegionId(n - blocks_), l, ctx);
     return;
   }
-  gen_sequence(n, l, ctx, merges_of(n));
+  gen_sequence(n, l, ctx, not_inline(n, children(n)));
 }
 
 void Emitter::gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx,
@@ -325,30 +325,12 @@ void Emitter::go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const 
     return;
   }
   if (!leaves_region && copyable(t, ctx)) {
-    copy(t, l, ctx, 0);
+    s_.diagnose(1, s_.nodes[t].term_offset, "a short tail is copied");
+    gen_part(t, l, ctx);
     return;
   }
   throw Error("structure: a jump that no statement expresses, from offset " +
               std::to_string(origin.offset));
-}
-
-void Emitter::copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int depth) {
-  if (depth == 0)
-    s_.diagnose(1, is_block(t) ? s_.nodes[t].term_offset : 0, "a short tail is copied");
-  BlockBuilder builder(s_, false);
-  const Node& node = s_.nodes[t];
-  if (node.term != TermKind::Jump) {
-    gen_part(t, l, ctx);
-    return;
-  }
-  build(t, builder);
-  finish_and_hand_over(builder, BlockId(t), node.edges[0], l);
-  std::uint32_t next = targets_[std::size_t{t} * 2];
-  if (next == ctx.follow || next == ctx.header || next == ctx.exit) {
-    go_to(t, next, l, ctx, end_origin(node));
-    return;
-  }
-  copy(next, l, ctx, depth + 1);
 }
 
 ExprId Emitter::probe_condition(std::uint32_t b) {

@@ -26,14 +26,9 @@ void Emitter::gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   StmtId st = statement(StmtKind::While);
   s_.ast[st].e[0] = s_.literal(ConstKind::True);
   std::uint32_t body = list();
-  Context inner = ctx;
-  inner.follow = h;
-  inner.header = h;
-  inner.in_finally = false;
-  inner.exit = shape.endless ? kNone : shape.exit;  // what no jump leads to may stand in the body
-  std::vector<std::uint32_t> inside;
-  for (std::uint32_t c : shape.inside)
-    if (!is_inline(h, c)) inside.push_back(c);
+  // what no jump leads to may stand in the body
+  const Context inner = in_loop_body(h, shape.endless ? kNone : shape.exit, ctx);
+  std::vector<std::uint32_t> inside = not_inline(h, shape.inside);
   // single-entry code after the loop that is no `break` target is held by the branch that leads
   // to it
   std::vector<std::uint32_t> after;
@@ -99,8 +94,7 @@ bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   if (!whole || (stay == 1 && !negation_is_free(s_.ast, whole))) return false;
   LoopShape shape = shape_of(h, exit);
   const bool stands_after = h < last_.size() && last_[h] != 0 && first_line(exit) > last_[h];
-  if (!in_source_order() && shape.else_needed && !stands_after && ends_at_once(exit, Context{}))
-    return false;
+  if (!in_source_order() && shape.else_needed && !stands_after && ends_at_once(exit)) return false;
   BlockBuilder builder(s_, false);
   build(h, builder);
   ExprId test = builder.take_test(node.value);
@@ -114,14 +108,9 @@ void Emitter::gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, con
                             std::uint32_t exit, std::uint32_t l, const Context& ctx) {
   const BlockId from(h);
   std::uint32_t body = list(), orelse = list();
-  Context inner = ctx;
-  inner.follow = h;
-  inner.header = h;
-  inner.in_finally = false;
-  inner.exit = shape.exit;
-  std::vector<std::uint32_t> inside, after;
-  for (std::uint32_t c : shape.inside)
-    if (!is_inline(h, c)) inside.push_back(c);
+  Context inner = in_loop_body(h, shape.exit, ctx);
+  const std::vector<std::uint32_t> inside = not_inline(h, shape.inside);
+  std::vector<std::uint32_t> after;
   for (std::uint32_t c : shape.after) {
     if (shape.else_needed && c == exit) continue;
     if (c != shape.exit && c != exit && (is_inline(h, c) || copied_return(c))) continue;
@@ -149,9 +138,8 @@ void Emitter::gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, con
     }
   });
   schedule(inside, body, inner);
-  Context first = inner;
-  if (!inside.empty()) first.follow = inside.front();
-  go_later(from, stay, body, first, false);
+  if (!inside.empty()) inner.follow = inside.front();
+  go_later(from, stay, body, inner, false);
 }
 
 void Emitter::gen_for(std::uint32_t h, std::uint32_t l, const Context& ctx) {

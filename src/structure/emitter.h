@@ -153,7 +153,6 @@ class Emitter : StatementGraph {
                       Origin origin);
   void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx,
              Origin origin);
-  void copy(std::uint32_t t, std::uint32_t l, const Context& ctx, int depth);
   void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Context& ctx);
   struct CasePart {
     std::uint32_t from =
@@ -193,6 +192,9 @@ class Emitter : StatementGraph {
   void close_match(StmtId st, std::uint32_t l, const MatchShape& shape, std::vector<CasePart> parts,
                    bool complete);
   void go_from_match(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx);
+  static Context in_loop_body(std::uint32_t h, std::uint32_t exit, const Context& around) {
+    return {h, h, exit, false, around.region};
+  }
   void gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx);
   /// After a loop: what `break` reaches, and what else follows.
   void leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after,

@@ -7,150 +7,12 @@
 #include "structure/build.h"
 #include "structure/copies.h"
 #include "structure/graph.h"
+#include "structure/jumps.h"
 #include "structure/operations.h"
 #include "structure/steps.h"
 #include "support/small_vector.h"
 
 namespace depyf {
-
-namespace {
-
-/// Constants that blocks load and nothing reads, `1` of the statement `a or 1`. They are no
-/// operations any more.
-class DroppedConstants {
- public:
-  explicit DroppedConstants(StructureGraph& s) : s_(s) {}
-
-  /// Makes the first one of the block its first operation again: one more than before.
-  std::size_t insert(BlockId b) {
-    std::vector<ValueId>& body = s_.nodes[b.index].body;
-    body.insert(body.begin(), of(b));
-    return 1;
-  }
-
- private:
-  /// None, where the compiler left it out.
-  ValueId of(BlockId b) {
-    if (first_.empty()) {
-      first_.resize(s_.nodes.size());
-      for (std::uint32_t i = 0; i < s_.lifted.values.size(); ++i)
-        if (const ValueId v(i);
-            s_.is_const(v) && s_.uses[i] == 0 && s_.at(v).block && !first_[s_.at(v).block.index])
-          first_[s_.at(v).block.index] = v;
-    }
-    if (first_[b.index]) return first_[b.index];
-    Value none;
-    none.op = Op::LOAD_CONST;
-    none.arg = s_.module.add(Const()).index;
-    none.block = b;
-    return s_.add_value(none);
-  }
-
-  StructureGraph& s_;
-  std::vector<ValueId> first_;  // by block
-};
-
-}  // namespace
-
-/// `a and b()` as the last statement of a function: 3.10+ copies the end of the function to each
-/// way (duplicate_exits_without_lineno), so that the operands no longer meet; 3.10 copies any short
-/// end, 3.13+ the way back to a loop's start. Where a test leaves its value on the stack of an end
-/// that does not read it, the other operand's copy becomes a jump there.
-void join_dropped_values(StructureGraph& s) {
-  constexpr std::size_t kSteps = 4;
-  if (s.options.made_by_dynamo) return;
-  // Does the arm end in a copy of the block, and of a few blocks after it? The end of a handler
-  // lies after its protected code. `copies`: those of the blocks after it.
-  auto ends_likewise = [&](BlockId arm_block, BlockId end_block, std::vector<BlockId>& copies) {
-    copies.clear();
-    std::vector<std::pair<ValueId, ValueId>> pairs;  // of the arm and of the end
-    for (;;) {
-      const Node &arm = s.nodes[arm_block.index], &end = s.nodes[end_block.index];
-      if (arm.term != end.term || arm.jump != end.jump || arm.body.size() < end.body.size())
-        return false;
-      const auto code = std::span(arm.body).last(end.body.size());
-      const auto same = [&](ValueId x, ValueId y) {
-        return x == y || std::find(pairs.begin(), pairs.end(), std::pair(x, y)) != pairs.end();
-      };
-      for (std::size_t n = 0; n < code.size(); ++n) {
-        const Value &x = s.at(code[n]), &y = s.at(end.body[n]);
-        if (!s.same_operation(x, y)) return false;
-        for (std::size_t o = 0; o < x.operands.size(); ++o)
-          if (!same(s.resolve(x.operands[o]), s.resolve(y.operands[o]))) return false;
-        pairs.emplace_back(code[n], end.body[n]);
-      }
-      if (arm.term == TermKind::Return || arm.term == TermKind::Reraise)
-        return same(s.resolve(arm.value), s.resolve(end.value));
-      if (arm.term != TermKind::Jump || !arm.edges[0].args.empty() || !end.edges[0].args.empty())
-        return false;
-      arm_block = arm.edges[0].to;
-      end_block = end.edges[0].to;
-      if (arm_block == end_block) return true;
-      const Node &x = s.nodes[arm_block.index], &y = s.nodes[end_block.index];
-      if (copies.size() == kSteps || x.pred_count != 1 || y.pred_count != 1 ||
-          x.region != y.region || !x.params.empty() || !y.params.empty() ||
-          x.body.size() != y.body.size())
-        return false;
-      copies.push_back(arm_block);
-    }
-  };
-  DroppedConstants constants(s);
-  SmallVector<BlockId, 64> meeting(
-      s.nodes.size());  // by test: where its value meets the other operand's
-  std::vector<BlockId> copies;
-  bool any = false;
-  for (std::size_t i = s.nodes.size(); i-- > 0;) {  // the innermost operator first
-    Node& node = s.nodes[i];
-    if (!node.alive || node.term != TermKind::Branch) continue;
-    const ValueId tested = s.resolve(node.value);
-    for (int k = 0; k < 2; ++k) {
-      Edge& kept = node.edges[k];
-      const BlockId to = kept.to, arm_block = node.edges[1 - k].to;
-      Node &end = s.nodes[to.index], &arm = s.nodes[arm_block.index];
-      if (to == arm_block || to.index >= s.lifted.blocks.size() ||
-          s.lifted.blocks[to.index].stack_in.empty())
-        continue;
-      if (end.term != TermKind::Return && end.term != TermKind::Reraise &&
-          (end.term != TermKind::Jump || end.edges[0].to == to))
-        continue;
-      const ValueId top = s.lifted.blocks[to.index].stack_in.back();
-      const bool alone = end.params.empty() && end.pred_count == 1 && s.resolve(top) == tested;
-      const bool shared = end.params.size() == 1 && s.uses[end.params[0].index] == 0 &&
-                          top == end.params[0] && s.resolve(kept.args[0]) == tested;
-      if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) continue;
-      const std::vector<ValueId> own{tested};
-      if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting[arm_block.index]) {
-        if (shared && meeting[arm_block.index] != to) continue;
-        if (alone) end.alive = false;
-        kept = Edge{meeting[arm_block.index], s.lifted.arena.copy(own), kept.written};
-        meeting[i] = kept.to;
-        any = true;
-        break;
-      }
-      std::size_t length = arm.body.size() - std::min(arm.body.size(), end.body.size());
-      if (!ends_likewise(arm_block, to, copies)) continue;
-      if (length == 0) length = constants.insert(arm_block);
-      ValueId other = arm.body[length - 1];
-      if (is_name_store(s.at(other).op))
-        other = s.resolve(s.at(other).operands[0]);  // of a walrus
-      else if (s.uses[other.index] != 0)
-        continue;
-      if (yields_no_value(s.at(other).op, s.at(other).aux)) continue;
-      if (alone) {
-        end.params.push_back(s.add_param(to));
-        kept.args = s.lifted.arena.copy(own);
-      }
-      arm.body.resize(length);
-      for (BlockId copy : copies) s.nodes[copy.index].alive = false;
-      arm.jump_to(to, s.lifted.arena.copy(std::initializer_list<ValueId>{other}));
-      meeting[i] = to;
-      any = true;
-      break;
-    }
-  }
-  if (!any) return;
-  s.recount();
-}
 
 namespace {
 
@@ -258,8 +120,7 @@ bool join_ends_of_parameters(StructureGraph& s) {
       if (!handed) continue;
       Node& node = s.nodes[i];
       node.body.resize(node.body.size() - s.nodes[m.index].body.size());
-      const ValueId args[] = {handed};
-      node.jump_to(m, s.lifted.arena.copy(args));
+      s.jump_with(node, m, handed);
       any = true;
       break;
     }
@@ -484,7 +345,6 @@ void join_before_ends(StructureGraph& s, const std::vector<BlockId>& into,
     statement.body.assign(first.body.end() - static_cast<std::ptrdiff_t>(length), first.body.end());
     const BlockId before = s.add_node(std::move(statement));
     if (stored) s[before].params.push_back(s.add_param(before));
-    for (ValueId v : s[before].body) s.lifted.values[v.index].block = before;
     for (BlockId b : into) {
       Node& node = s.nodes[b.index];
       node.edges[0] = Edge{before, stored ? s.at(node.body.back()).operands
@@ -530,9 +390,7 @@ bool join_returns_behind_regions(StructureGraph& s) {
     const ValueId value = s.resolve(end.value);
     const bool returns = end.term == TermKind::Return && end.pred_count == 1 &&
                          end.params.empty() && s.is_const(value) && end.region != node.region;
-    if (!returns ||
-        !std::all_of(end.body.begin(), end.body.end(), [&](ValueId v) { return s.is_const(v); }))
-      continue;
+    if (!returns || !s.are_constants(end.body)) continue;
     const Value& last = s.at(node.body.back());
     if (last.kind != ValueKind::Operation || last.line <= 0 || end.term_line <= 0 ||
         last.op == Op::POP_TOP || last.op == Op::POP_EXCEPT)
@@ -567,8 +425,7 @@ bool join_returns_behind_regions(StructureGraph& s) {
 class ExitCopies {
  public:
   explicit ExitCopies(StructureGraph& s) : s_(s), before_(s.nodes.size()) {
-    for (const StructRegion& region : s_.regions)
-      any_finally_ |= region.kind == RegionKind::Finally && !region.unbinds;
+    any_finally_ = std::ranges::any_of(s_.regions, &StructRegion::is_written_finally);
     for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
       if (const Node& node = s_.nodes[i]; node.alive)
         for (int k = 0; k < node.edge_count(); ++k) {
@@ -691,7 +548,6 @@ class ExitCopies {
     }
     if (copies[0].kind == End::Written) take_drops(copies, common);
     const BlockId end = s_.add_node(std::move(common));
-    for (ValueId v : s_[end].body) s_.lifted.values[v.index].block = end;
     for (const End& copy : copies) s_[copy.block].jump_to(end);
   }
 
@@ -726,18 +582,9 @@ class ExitCopies {
 /// to each way there, with the place of what stands before: `finally: if not (a or b): break`. The
 /// body of the `finally` has one end in its handler, where its tests are one condition.
 bool join_unbindings(StructureGraph& s) {
-  const bool any_finally = std::ranges::any_of(s.regions, [](const StructRegion& region) {
-    return region.kind == RegionKind::Finally && !region.unbinds;
-  });
-  if (!any_finally) return false;
-  const auto target = [&](const Node& node) {
-    BlockId to = node.edges[0].to;
-    for (int steps = 0; steps < kMostHops; ++steps) {
-      const Node& next = s[to];
-      if (!next.is_plain_jump() || !next.body.empty() || !next.edges[0].args.empty()) break;
-      to = next.edges[0].to;
-    }
-    return to;
+  if (!std::ranges::any_of(s.regions, &StructRegion::is_written_finally)) return false;
+  const auto is_empty = [](const Node& node) {
+    return node.is_plain_jump() && node.body.empty() && node.edges[0].args.empty();
   };
   struct Unbinding {
     RegionId region;
@@ -760,7 +607,7 @@ bool join_unbindings(StructureGraph& s) {
     if (store.operands.size() != 1 || !s.is_none(s.resolve(store.operands[0])) ||
         !deletes_stored(store, remove))
       return false;
-    found = {node.region, target(node), store.op, store.arg};
+    found = {node.region, past_jumps(s, node.edges[0].to, is_empty), store.op, store.arg};
     return true;
   };
   bool any = false;
@@ -864,8 +711,7 @@ void join_copies_behind_cleanups(StructureGraph& s) {
   if (s.lifted.traits.source_order || s.lifted.regions.empty()) return;
   const bool block_stack = s.lifted.regions[0].entry == HandlerEntry::Six;
   const bool any = std::any_of(s.regions.begin(), s.regions.end(), [&](const StructRegion& region) {
-    return region.kind == RegionKind::With ||
-           (block_stack && region.kind == RegionKind::Finally && !region.unbinds);
+    return region.kind == RegionKind::With || (block_stack && region.is_written_finally());
   });
   if (any && join_equal_ends(s)) s.recount();
 }

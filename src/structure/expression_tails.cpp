@@ -86,12 +86,10 @@ void ExpressionTails::unfold_copy(BlockId a) {
 bool ExpressionTails::join_tails(BlockId a, bool hands_over) {
   const ValueId tested = s_.resolve(s_.nodes[a.index].value);
   const Edge yes = s_.nodes[a.index].edges[0], no = s_.nodes[a.index].edges[1];
-  if (yes.to == no.to || !is_arm_block(a, yes) || !is_arm_block(a, no)) return false;
-  if (!s_.options.made_by_dynamo) unfold_copy(a);
-  const Node& b = s_.nodes[yes.to.index];
-  const Node& c = s_.nodes[no.to.index];
   // Only copies of one statement: code without lines, such as Dynamo's, tells nothing of that.
-  if (s_.options.made_by_dynamo || b.term != c.term) return false;
+  if (s_.options.made_by_dynamo) return false;
+  unfold_copy(a);
+  const Node &b = s_.nodes[yes.to.index], &c = s_.nodes[no.to.index];
   std::vector<std::pair<ValueId, ValueId>> ends;
   switch (b.term) {
     case TermKind::Return:
@@ -296,11 +294,9 @@ void ExpressionTails::share_tail(BlockId x, BlockId y, std::size_t length, Value
   if (tail.value && s_.resolve(tail.value) == p) tail.value = h;
   for (ValueId& v : tail.raise_args)
     if (s_.resolve(v) == p) v = h;
-  for (ValueId v : tail.body) {
-    s_.lifted.values[v.index].block = m;
+  for (ValueId v : tail.body)
     for (ValueId& operand : s_.lifted.values[v.index].operands)
       if (operand && s_.resolve(operand) == p) operand = h;
-  }
   if (tail.term == TermKind::Jump) {
     --s_.nodes[tail.edges[0].to.index].pred_count;  // two edges become one
     for (ValueId arg : c.edges[0].args)
@@ -309,12 +305,11 @@ void ExpressionTails::share_tail(BlockId x, BlockId y, std::size_t length, Value
   }
   auto cut = [&](Node& arm, ValueId argument) {
     arm.body.resize(arm.body.size() - length);
-    const ValueId args[] = {argument};
-    arm.jump_to(m, s_.lifted.arena.copy(args));
+    s_.jump_with(arm, m, argument);
   };
   cut(b, p);
   cut(c, q);
-  s_.nodes.push_back(std::move(tail));
+  s_.add_node(std::move(tail));
 }
 
 bool ExpressionTails::join_copied_tail(BlockId a) {
@@ -359,8 +354,7 @@ bool ExpressionTails::join_copied_tail(BlockId a) {
       --s_.nodes[arm.edges[0].to.index].pred_count;
     ++s_.uses[operand.index];
     arm.body.resize(from);
-    const ValueId args[] = {operand};
-    arm.jump_to(other.to, s_.lifted.arena.copy(args));
+    s_.jump_with(arm, other.to, operand);
     ++s_.nodes[other.to.index].pred_count;
     return true;
   }
@@ -372,7 +366,6 @@ bool ExpressionTails::join_returning_arm(BlockId a) {
   const Node& node = s_.nodes[a.index];
   for (int side = 0; side < 2; ++side) {
     const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
-    if (arm_edge.to == other.to || !is_arm_block(a, arm_edge) || !is_arm_block(a, other)) continue;
     const Node& beside = s_.nodes[other.to.index];
     if (beside.term != TermKind::Jump || beside.edges[0].args.size() != 1) continue;
     const BlockId end = beside.edges[0].to;
@@ -383,8 +376,7 @@ bool ExpressionTails::join_returning_arm(BlockId a) {
       continue;
     const ValueId operand = s_.resolve(arm.value);
     if (tail.region != arm.region || s_.at(operand).block != arm_edge.to) continue;
-    const ValueId args[] = {operand};
-    arm.jump_to(end, s_.lifted.arena.copy(args));
+    s_.jump_with(arm, end, operand);
     ++s_.nodes[end.index].pred_count;
     return true;
   }
@@ -393,13 +385,11 @@ bool ExpressionTails::join_returning_arm(BlockId a) {
 
 bool ExpressionTails::join_returns_of_arms(BlockId a) {
   const BlockId arms[] = {s_.nodes[a.index].edges[0].to, s_.nodes[a.index].edges[1].to};
-  if (arms[0] == arms[1] || s_.options.made_by_dynamo) return false;
+  if (s_.options.made_by_dynamo) return false;
   BlockId ends[2];
   for (int k = 0; k < 2; ++k) {
     const Node& arm = s_.nodes[arms[k].index];
-    if (!is_arm_block(a, s_.nodes[a.index].edges[k]) || arm.term != TermKind::Jump ||
-        !arm.edges[0].args.empty())
-      return false;
+    if (arm.term != TermKind::Jump || !arm.edges[0].args.empty()) return false;
     ends[k] = arm.edges[0].to;
     const Node& end = s_.nodes[ends[k].index];
     const ValueId value = s_.resolve(end.value);
@@ -411,15 +401,13 @@ bool ExpressionTails::join_returns_of_arms(BlockId a) {
     if (!returned || returned.external) return false;
   }
   Node &end = s_.nodes[ends[0].index], &other = s_.nodes[ends[1].index];
-  if (ends[0] == ends[1] || end.region != other.region || end.term_line != other.term_line ||
+  if (end.region != other.region || end.term_line != other.term_line ||
       end.term_columns != other.term_columns)
     return false;
   const ValueId returned = s_.add_param(ends[0]);
   s_.uses[returned.index] = 1;
-  for (int k = 0; k < 2; ++k) {
-    const ValueId args[] = {s_.resolve(s_.nodes[ends[k].index].value)};
-    s_.nodes[arms[k].index].jump_to(ends[0], s_.lifted.arena.copy(args));
-  }
+  for (int k = 0; k < 2; ++k)
+    s_.jump_with(s_.nodes[arms[k].index], ends[0], s_.resolve(s_.nodes[ends[k].index].value));
   end.params.push_back(returned);
   end.value = returned;
   end.pred_count = 2;

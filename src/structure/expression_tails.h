@@ -13,6 +13,7 @@
 
 namespace depyf {
 
+/// But for join_copied_tail(), these are asked of tests both of whose ways lead to arms.
 class ExpressionTails : Arms {
  public:
   explicit ExpressionTails(StructureGraph& s) : Arms(s) {}

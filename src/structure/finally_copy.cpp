@@ -52,8 +52,7 @@ bool FinallyCopy::same_end(Position a, Position b) {
       ++b.at;
       continue;
     }
-    if (same_term(x, y, map)) return true;
-    if (!follow(a) || !follow(b)) return false;
+    return same_term(x, y, map);
   }
   return false;
 }
@@ -74,20 +73,6 @@ bool FinallyCopy::same_term(const Node& x, const Node& y, const Values& map) con
       if (!same_value(e.args[n], f.args[n], map)) return false;
   }
   return true;
-}
-
-Position FinallyCopy::past_jumps(Position p) const {
-  for (int steps = 0; steps < kMostHops; ++steps) {
-    const Node& node = s_.nodes[p.block.index];
-    while (p.at < node.body.size() &&
-           (s_.is_const(node.body[p.at]) || s_.is_op(node.body[p.at], Op::POP_EXCEPT)))
-      ++p.at;
-    if (p.at != node.body.size() || node.term != TermKind::Jump || node.jump != JumpRole::Plain ||
-        !node.edges[0].args.empty())
-      break;
-    p = {node.edges[0].to, 0};
-  }
-  return p;
 }
 
 bool FinallyCopy::marks_annotation(const Value& value) const {

@@ -53,13 +53,9 @@ class FinallyCopy {
   bool same_term(const Node& x, const Node& y, const Values& map) const;
   /// `key`: a position of `visited_`.
   bool same_place(std::uint64_t key, Position b) {
-    const Position a{BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)};
-    if (same_end(a, b) || (a.at == 0 && b.at == 0 && same_exit(s_, a.block, b.block))) return true;
-    const Position x = past_jumps(a), y = past_jumps(b);
-    return x.block == y.block && x.at == y.at;
+    return same_end({BlockId(static_cast<std::uint32_t>(key)), static_cast<std::size_t>(key >> 32)},
+                    b);
   }
-  /// Where control goes from there without doing anything.
-  Position past_jumps(Position p) const;
   /// 3.14+: does it note that an annotation was reached? Each copy of the annotation has a number
   /// of its own.
   bool marks_annotation(const Value& value) const;

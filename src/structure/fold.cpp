@@ -439,13 +439,12 @@ class Folder : Arms {
     return select(a, test, sel, 1);
   }
 
+  /// Of two arms that both hand a value on.
   bool conditional_value(BlockId a) {
     Node& node = s_.nodes[a.index];
     const Edge yes = node.edges[0], no = node.edges[1];
-    if (!is_arm_block(a, yes) || !is_arm_block(a, no) || yes.to == no.to) return false;
-    Node& b = s_.nodes[yes.to.index];
-    Node& c = s_.nodes[no.to.index];
-    if (b.term != TermKind::Jump || c.term != TermKind::Jump) return false;
+    const Node &b = s_.nodes[yes.to.index], &c = s_.nodes[no.to.index];
+    if (b.term != TermKind::Jump) return false;
     const Edge x = b.edges[0], y = c.edges[0];
     if (x.to != y.to || x.args.size() != y.args.size()) return false;
     std::size_t differing = SIZE_MAX;
@@ -474,10 +473,8 @@ class Folder : Arms {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
     const Edge yes = node.edges[0], no = node.edges[1];
-    if (!is_arm_block(a, yes) || !is_arm_block(a, no) || yes.to == no.to) return false;
-    Node& b = s_.nodes[yes.to.index];
-    Node& c = s_.nodes[no.to.index];
-    if (b.term != TermKind::Branch || c.term != TermKind::Branch) return false;
+    const Node &b = s_.nodes[yes.to.index], &c = s_.nodes[no.to.index];
+    if (b.term != TermKind::Branch) return false;
     if (count_in(yes, test) || count_in(no, test)) return false;
     int flip = -1;
     if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {}))

@@ -1,10 +1,8 @@
 #include "structure/graph.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "ast/negate.h"
 #include "bytecode/class_end.h"
 #include "support/small_vector.h"
 
@@ -118,8 +116,7 @@ ValueId StructureGraph::add_select(const Select& select, BlockId block, ValueId 
   value.offset = at(replaced).offset;
   value.line = at(replaced).line;
   value.columns = at(replaced).columns;
-  const ValueId operands[] = {operand};
-  value.operands = lifted.arena.copy(operands);
+  value.operands = lifted.arena.copy(std::initializer_list<ValueId>{operand});
   const ValueId id = add_value(value);
   note(id).select = static_cast<std::uint32_t>(selects.size());
   selects.push_back(select);
@@ -138,6 +135,14 @@ bool StructureGraph::lists_attributes(const Value& store) const {
     return false;
   if (!attribute_lists_) attribute_lists_ = attribute_lists(module, lifted.code);
   return std::ranges::find(*attribute_lists_, store.offset) != attribute_lists_->end();
+}
+
+ValueId StructureGraph::add_none(BlockId block) {
+  Value none;
+  none.op = Op::LOAD_CONST;
+  none.arg = module.add(Const()).index;
+  none.block = block;
+  return add_value(none);
 }
 
 ValueId StructureGraph::add_param(BlockId block) {
@@ -230,8 +235,7 @@ void StructureGraph::count_preds() {
   }
   ++nodes[entry.index].pred_count;
   for (StructRegion& region : regions)
-    if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
-      ++nodes[region.handler.index].pred_count;
+    if (region.catches()) ++nodes[region.handler.index].pred_count;
 }
 
 void StructureGraph::recount() {
@@ -343,8 +347,7 @@ std::vector<BlockId> StructureGraph::reverse_postorder_blocks() {
     if (top.region) {  // handlers first, so that they come late in the order
       const StructRegion& region = regions[top.region.index];
       top.region = region.parent;
-      if (region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
-        push(region.handler);
+      if (region.catches()) push(region.handler);
     } else if (top.left > 0) {
       push(graph[top.block.index].edges[--top.left].to);
     } else {
@@ -378,9 +381,7 @@ std::vector<std::uint8_t> StructureGraph::reached(bool with_exceptions, BlockId 
     work.pop_back();
     for (int k = 0; k < node.edge_count(); ++k) reach(node.edges[k].to);
     for (RegionId r = node.region; with_exceptions && r; r = regions[r.index].parent)
-      if (const StructRegion& region = regions[r.index];
-          region.handler && region.kind != RegionKind::Erased && region.kind != RegionKind::Scope)
-        reach(region.handler);
+      if (regions[r.index].catches()) reach(regions[r.index].handler);
   }
   return reached;
 }
@@ -405,160 +406,6 @@ bool StructureGraph::tidy_jumps() {
   return threaded || merged;
 }
 
-namespace {
-
-/// An empty block that only jumps is skipped. Kept: a block that stands before a protected region
-/// and is entered more than once, because it tells a `try` inside a loop from a loop inside a
-/// `try`; and where the operands of an `and` or `or` meet whose value is dropped.
-class EmptyBlocks {
- public:
-  explicit EmptyBlocks(StructureGraph& s) : s_(s), empties_(s.nodes.size()) {}
-
-  bool skip() {
-    bool none = true;
-    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
-      empties_[i] = is_empty(s_.nodes[i]);
-      none &= !empties_[i];
-    }
-    if (none) return false;
-    find_dropped_operands();
-    bool any = false;
-    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
-      for (int k = 0; s_.nodes[i].alive && k < s_.nodes[i].edge_count(); ++k)
-        for (int steps = 0; steps < kMostHops && may_skip(s_.nodes[i], k); ++steps) {
-          skip(i, k);
-          any = true;
-        }
-    if (!unclear_.empty()) std::sort(statements_.begin(), statements_.end());
-    for (const Unclear& u : unclear_)
-      if (Edge& edge = s_.nodes[u.node].edges[u.k];
-          !edge.written && s_.nodes[u.node].alive &&
-          std::binary_search(statements_.begin(), statements_.end(), u.empty))
-        edge.written = u.jump;
-    return any;
-  }
-
- private:
-  struct Unclear {
-    std::uint32_t node;
-    int k;
-    BlockId empty;
-    WrittenJump jump;
-  };
-
-  /// With the drop of a loop's iterator, which marks the loop's end: no mark is needed where other
-  /// ways lead there too, see may_skip().
-  bool is_empty(const Node& node) const {
-    return node.is_plain_jump() && std::all_of(node.body.begin(), node.body.end(),
-                                               [&](ValueId v) { return s_.is_op(v, Op::POP_TOP); });
-  }
-
-  void find_dropped_operands() {
-    if (s_.options.made_by_dynamo) return;
-    for (const Node& node : s_.nodes) {
-      if (node.term != TermKind::Branch || !node.alive) continue;
-      for (const Edge& edge : node.edges)
-        for (std::size_t i = 0; i < edge.args.size(); ++i)
-          if (s_.resolve(edge.args[i]) == s_.resolve(node.value) &&
-              s_.uses[s_[edge.to].params[i].index] == 0)
-            drops_operands_.push_back(edge.to);
-    }
-    std::sort(drops_operands_.begin(), drops_operands_.end());
-  }
-
-  bool may_skip(const Node& node, int k) {
-    const BlockId to = node.edges[k].to;
-    if (!empties_[to.index] || to == s_.entry) return false;
-    const Node& empty = s_[to];
-    const BlockId behind = empty.edges[0].to;
-    const Node& target = s_[behind];
-    if (behind == to || (!empty.body.empty() && target.pred_count < 2) ||
-        std::binary_search(drops_operands_.begin(), drops_operands_.end(), to))
-      return false;
-    if (target.region != empty.region && s_.is_ancestor(empty.region, target.region)) {
-      if (empty.pred_count > 1) return false;
-      // out of the region and back into it, past no copy of what a `finally` or `with` does
-      RegionId entered = target.region;
-      while (s_.regions[entered.index].parent != empty.region)
-        entered = s_.regions[entered.index].parent;
-      if (s_.is_ancestor(entered, node.region) &&
-          (!cleans_up(s_.regions[entered.index].kind) || empty.behind_copy))
-        return false;
-    }
-    // all that a statement protects: `with a: pass`
-    if (empty.region && s_.regions[empty.region.index].kind != RegionKind::Scope &&
-        !s_.is_ancestor(empty.region, node.region) && !s_.is_ancestor(empty.region, target.region))
-      return false;
-    return std::all_of(empty.params.begin(), empty.params.end(), [&](ValueId param) {
-      std::uint32_t passed_on = 0;
-      for (ValueId arg : empty.edges[0].args) passed_on += s_.resolve(arg) == param;
-      return s_.uses[param.index] == passed_on;
-    });
-  }
-
-  void skip(std::uint32_t i, int k) {
-    const Node& node = s_.nodes[i];
-    Edge& edge = s_.nodes[i].edges[k];
-    const BlockId skipped = edge.to;
-    Node& empty = s_[skipped];
-    SmallVector<ValueId, 8> args;
-    for (ValueId arg : empty.edges[0].args) {
-      ValueId v = s_.resolve(arg);
-      const auto param = std::find(empty.params.begin(), empty.params.end(), v);
-      if (param != empty.params.end())
-        v = s_.resolve(edge.args[static_cast<std::size_t>(param - empty.params.begin())]);
-      args.push_back(v);
-    }
-    s_.add_edge_uses(edge, -1);
-    const BlockId to = empty.edges[0].to;
-    --empty.pred_count;
-    edge = Edge{to, s_.lifted.arena.copy(args), written_jump(node, k, skipped, i)};
-    s_.add_edge_uses(edge, 1);
-    ++s_[to].pred_count;
-    if (empty.pred_count == 0) {
-      s_.add_edge_uses(empty.edges[0], -1);
-      --s_[to].pred_count;
-      empty.alive = false;
-    }
-  }
-
-  /// A jump right after a test, of another line, is a statement of its own.
-  WrittenJump written_jump(const Node& node, int k, BlockId skipped, std::uint32_t i) {
-    const Node& empty = s_[skipped];
-    const WrittenJump known = node.edges[k].written;
-    if (!known && node.term == TermKind::Jump && node.term_line > 0 &&
-        empty.term_line > node.term_line && s_.is_written_continue(empty))
-      return {empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
-    if (known || node.term != TermKind::Branch || node.term_line <= 0 ||
-        empty.term_line == node.term_line || empty.term_offset <= node.term_offset)
-      return known;
-    const std::uint32_t other = s_.first_offset(node.edges[1 - k].to);
-    const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns,
-                           empty.leads_ahead};
-    if (other > empty.term_offset || other <= node.term_offset ||
-        is_jump_width(empty.term_columns)) {
-      statements_.push_back(skipped);
-      return jump;
-    }
-    unclear_.push_back({i, k, skipped, jump});
-    return known;
-  }
-
-  StructureGraph& s_;
-  SmallVector<bool, 256> empties_;
-  SmallVector<BlockId, 16> drops_operands_;
-  std::vector<Unclear> unclear_;         // ways past a jump that may be a statement,
-  SmallVector<BlockId, 16> statements_;  // which another way tells
-};
-
-}  // namespace
-
-bool StructureGraph::thread_empty_blocks() {
-  const bool any = EmptyBlocks(*this).skip();
-  if (any) ++changes;
-  return any;
-}
-
 bool StructureGraph::merge_straight_lines() {
   bool any = false;
   for (std::uint32_t i = 0; i < nodes.size() && !any; ++i)
@@ -566,187 +413,6 @@ bool StructureGraph::merge_straight_lines() {
   if (!any) return false;
   for (BlockId block : reverse_postorder_blocks())
     while (nodes[block.index].alive && can_merge(block)) merge(block);
-  return true;
-}
-
-namespace {
-
-bool same_slots(std::span<const Slot> a, std::span<const Slot> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Slot& x, const Slot& y) {
-    return x.name == y.name && x.kind == y.kind;
-  });
-}
-
-/// All that a program can tell of a code object but its constants and its place in the source.
-bool same_code_apart_from_constants(const CodeObject& a, const CodeObject& b) {
-  return a.name == b.name && a.qualname == b.qualname && a.flags == b.flags &&
-         a.argcount == b.argcount && a.posonlyargcount == b.posonlyargcount &&
-         a.kwonlyargcount == b.kwonlyargcount && std::ranges::equal(a.code, b.code) &&
-         std::ranges::equal(a.names, b.names) && same_slots(a.slots, b.slots) &&
-         std::ranges::equal(a.deref_slots, b.deref_slots) &&
-         std::ranges::equal(a.exceptiontable, b.exceptiontable);
-}
-
-}  // namespace
-
-bool StructureGraph::same_const(ConstId a, ConstId b) const {
-  SmallVector<ConstId, 16> work{a, b};
-  for (std::size_t pairs = 0; !work.empty(); ++pairs) {
-    const ConstId q = work.back();
-    work.pop_back();
-    const ConstId p = work.back();
-    work.pop_back();
-    if (p == q) continue;
-    const Const &x = module[p], &y = module[q];
-    if (x.kind != y.kind || pairs > kMostCompared) return false;
-    std::span<const ConstId> left = x.items, right = y.items;
-    switch (x.kind) {
-      case ConstKind::None:
-      case ConstKind::True:
-      case ConstKind::False:
-      case ConstKind::Ellipsis:
-      case ConstKind::StopIteration:
-        continue;
-      case ConstKind::Int:
-        if (x.big != y.big || x.integer != y.integer || x.text != y.text) return false;
-        continue;
-      case ConstKind::Str:
-      case ConstKind::Bytes:
-        if (x.text != y.text) return false;
-        continue;
-      case ConstKind::Float:
-      case ConstKind::Complex:
-        if (std::memcmp(&x.re, &y.re, sizeof x.re) != 0 ||
-            std::memcmp(&x.im, &y.im, sizeof x.im) != 0)
-          return false;
-        continue;
-      case ConstKind::Object:
-        if (x.object != y.object) return false;
-        continue;
-      case ConstKind::Code:
-        if (!same_code_apart_from_constants(module[x.code], module[y.code])) return false;
-        left = module[x.code].consts;
-        right = module[y.code].consts;
-        break;
-      case ConstKind::Tuple:
-      case ConstKind::List:
-      case ConstKind::Set:
-      case ConstKind::FrozenSet:
-      case ConstKind::Dict:
-      case ConstKind::Slice:
-        break;
-    }
-    if (left.size() != right.size()) return false;
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      work.push_back(left[i]);
-      work.push_back(right[i]);
-    }
-  }
-  return true;
-}
-
-bool StructureGraph::same_operation(const Value& a, const Value& b) const {
-  if (a.kind != ValueKind::Operation || b.kind != ValueKind::Operation || a.op != b.op ||
-      a.aux != b.aux || a.operands.size() != b.operands.size())
-    return false;
-  return a.op == Op::LOAD_CONST ? same_const(ConstId(a.arg), ConstId(b.arg)) : a.arg == b.arg;
-}
-
-bool StructureGraph::same_select(ValueId a, ValueId b) {
-  const Select &m = select_of(a), &n = select_of(b);
-  return m.kind == n.kind && m.chained == n.chained && m.negate_first == n.negate_first &&
-         same_tree(m.rest, n.rest) && same_tree(m.orelse, n.orelse) &&
-         same_tree(m.decided, n.decided);
-}
-
-bool StructureGraph::negated_select(ValueId a, ValueId b, bool first_negated) {
-  const Select m = select_of(a), n = select_of(b);
-  const bool kinds = (m.kind == Select::And && n.kind == Select::Or) ||
-                     (m.kind == Select::Or && n.kind == Select::And);
-  return kinds && !m.chained && !n.chained && (m.negate_first != n.negate_first) != first_negated &&
-         opposite_tests(m.rest, n.rest);
-}
-
-bool StructureGraph::opposite_tests(ExprId a, ExprId b) {
-  struct Test {
-    ExprId expr;
-    bool negated;
-  };
-  const auto bare = [&](Test t) {
-    while (is_not(ast[t.expr])) t = {ast[t.expr].kids[0], !t.negated};
-    return t;
-  };
-  // 0 for `and`, 1 for `or`, by De Morgan's laws; none of them: 2
-  const auto connective = [&](Test t) {
-    const Expr& e = ast[t.expr];
-    return e.kind == ExprKind::BoolOp ? (e.op != 0) != t.negated : 2;
-  };
-  const auto operands = [&](Test whole) {
-    std::vector<Test> out, stack{whole};
-    const int kind = connective(whole);
-    while (!stack.empty()) {
-      const Test t = bare(stack.back());
-      stack.pop_back();
-      if (connective(t) != kind) {
-        out.push_back(t);
-        continue;
-      }
-      const std::span<const ExprId> kids = ast[t.expr].kids;
-      for (std::size_t i = kids.size(); i > 0; --i) stack.push_back({kids[i - 1], t.negated});
-    }
-    return out;
-  };
-  std::vector<std::pair<Test, Test>> work{{{a, true}, {b, false}}};
-  while (!work.empty()) {
-    const Test p = bare(work.back().first), q = bare(work.back().second);
-    work.pop_back();
-    if (connective(p) != connective(q)) return false;
-    if (connective(p) == 2) {
-      if (!same_tree(p.negated == q.negated ? p.expr : negate(ast, p.expr), q.expr)) return false;
-      continue;
-    }
-    const std::vector<Test> left = operands(p), right = operands(q);
-    if (left.size() != right.size()) return false;
-    for (std::size_t i = 0; i < left.size(); ++i) work.push_back({left[i], right[i]});
-  }
-  return true;
-}
-
-/// The operands of `and` or `or`, with those of a first one in parentheses (kInner).
-std::vector<ExprId> StructureGraph::all_operands(const Expr& whole) const {
-  std::vector<ExprId> out(whole.kids.begin(), whole.kids.end());
-  for (ExprId first = out[0];
-       ast[first].kind == ExprKind::BoolOp && ast[first].op == whole.op && ast[first].a == kInner;
-       first = out[0]) {
-    const std::span<const ExprId> kids = ast[first].kids;
-    out.erase(out.begin());
-    out.insert(out.begin(), kids.begin(), kids.end());
-  }
-  return out;
-}
-
-bool StructureGraph::same_tree(ExprId a, ExprId b) {
-  std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
-  while (!work.empty()) {
-    auto [p, q] = work.back();
-    work.pop_back();
-    if (p == q) continue;
-    if (!p || !q) return false;
-    const Expr &x = ast[p], &y = ast[q];
-    if (x.kind == ExprKind::BoolOp && y.kind == x.kind && x.op == y.op) {
-      // Code under a handler shows the parentheses (3.14), its copy outside does not.
-      const std::vector<ExprId> left = all_operands(x), right = all_operands(y);
-      if (left.size() != right.size()) return false;
-      for (std::size_t i = 0; i < left.size(); ++i) work.push_back({left[i], right[i]});
-      continue;
-    }
-    if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() ||
-        !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
-      return false;
-    if (x.kind == ExprKind::Constant ? !same_const(ConstId(x.a), ConstId(y.a)) : x.a != y.a)
-      return false;
-    for (std::size_t i = 0; i < x.kids.size(); ++i) work.push_back({x.kids[i], y.kids[i]});
-  }
   return true;
 }
 
@@ -800,7 +466,6 @@ BlockId StructureGraph::split_off(BlockId b, std::size_t from) {
   tail.body.erase(tail.body.begin(), tail.body.begin() + static_cast<std::ptrdiff_t>(from));
   tail.params.clear();
   const BlockId id = add_node(std::move(tail));
-  for (ValueId v : nodes[id.index].body) lifted.values[v.index].block = id;
   nodes[b.index].body.resize(from);
   nodes[b.index].jump_to(id);
   return id;

@@ -46,6 +46,11 @@ struct StructRegion {
   BlockId unhandled;     // Except: of `except*`, the node after the last test: to what follows the
                          // statement, or raises what no clause took
   bool is_star() const { return static_cast<bool>(unhandled); }
+  /// Does an exception in it reach its handler?
+  bool catches() const {
+    return handler && kind != RegionKind::Erased && kind != RegionKind::Scope;
+  }
+  bool is_written_finally() const { return kind == RegionKind::Finally && !unbinds; }
 };
 
 /// What a handler finds on the stack at its entry.
@@ -242,8 +247,15 @@ class StructureGraph {
   /// Part of no statement: loads a constant, or drops a value, as a `return` does with iterators.
   bool is_quiet(ValueId v) const { return is_const(v) || is_op(v, Op::POP_TOP); }
   bool are_quiet(std::span<const ValueId> operations) const {
-    return std::all_of(operations.begin(), operations.end(),
-                       [&](ValueId v) { return is_quiet(v); });
+    return std::ranges::all_of(operations, [&](ValueId v) { return is_quiet(v); });
+  }
+  bool are_constants(std::span<const ValueId> operations) const {
+    return std::ranges::all_of(operations, [&](ValueId v) { return is_const(v); });
+  }
+  /// The first operation that is no constant, or none.
+  ValueId first_effect(const Node& node) const {
+    const auto first = std::ranges::find_if_not(node.body, [&](ValueId v) { return is_const(v); });
+    return first == node.body.end() ? ValueId() : *first;
   }
   /// What the handler caught, or its type.
   bool is_exception_of(ValueId v, BlockId handler) const {
@@ -252,6 +264,8 @@ class StructureGraph {
   }
   Origin origin(ValueId v) const { return {at(v).offset, at(v).line, lifted.code, at(v).columns}; }
   ValueId add_value(const Value& value);
+  /// `None`, loaded in the block; where it stands among its operations is the caller's.
+  ValueId add_none(BlockId block);
   /// A parameter of the block, which the caller puts among its others.
   ValueId add_param(BlockId block);
   /// An expression that stands nowhere in the source.
@@ -339,9 +353,16 @@ class StructureGraph {
     const Node& node = nodes[b.index];
     return node.body.empty() ? node.term_offset : at(node.body.front()).offset;
   }
+  /// The operations in its body are its own from then on.
   BlockId add_node(Node node) {
+    const BlockId id(static_cast<std::uint32_t>(nodes.size()));
+    for (ValueId v : node.body) lifted.values[v.index].block = id;
     nodes.push_back(std::move(node));
-    return BlockId(static_cast<std::uint32_t>(nodes.size() - 1));
+    return id;
+  }
+  /// Node::jump_to, handing over one value.
+  void jump_with(Node& node, BlockId to, ValueId v) {
+    node.jump_to(to, lifted.arena.copy(std::initializer_list<ValueId>{v}));
   }
   bool is_ancestor(RegionId outer,
                    RegionId inner) const;  // outer == inner counts; none is everybody's ancestor

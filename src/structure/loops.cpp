@@ -19,12 +19,7 @@ void fold_async_for(StructureGraph& s) {
     StructRegion& region = s.regions[i];
     if (region.kind == RegionKind::Erased) continue;
     Node& handler = s.nodes[region.handler.index];
-    ValueId end;
-    for (ValueId v : handler.body)
-      if (!s.is_const(v)) {
-        end = v;
-        break;
-      }
+    const ValueId end = s.first_effect(handler);
     if (!s.is_op(end, Op::END_ASYNC_FOR)) continue;
     BlockId header;
     for (std::size_t b = 0; b < s.nodes.size(); ++b)

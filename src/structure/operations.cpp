@@ -145,8 +145,8 @@ struct Maker {
       e.op = 0;
     } else if (e.op & kFromConstant) {  // the constant was not the whole display after all: [*(1,
                                         // 2, 3), …]
-      const ExprId starred[] = {node(ExprKind::Starred, {ast.constant(ConstId(e.a), e.origin)})};
-      e.kids = ast.arena.copy(starred);
+      e.kids = ast.arena.copy(std::initializer_list<ExprId>{
+          node(ExprKind::Starred, {ast.constant(ConstId(e.a), e.origin)})});
       e.a = UINT32_MAX;
       e.op = 0;
     }
@@ -915,8 +915,8 @@ StmtId Maker::statement() {
   }
   if ((v.aux & kInPlace) && kAdds[v.op]) {
     const Op adds = v.op == Op::DICT_MERGE ? Op::DICT_UPDATE : v.op;
-    return append(static_cast<std::uint8_t>(std::find(std::begin(appends), std::end(appends), adds) -
-                                            std::begin(appends)));
+    return append(static_cast<std::uint8_t>(
+        std::find(std::begin(appends), std::end(appends), adds) - std::begin(appends)));
   }
   if (v.op == Op::SETUP_ANNOTATIONS)
     return simple(StmtKind::Pass, ExprId::none(), kSetupAnnotations);

@@ -19,11 +19,12 @@ inline constexpr OpSet kAdds{Op::LIST_APPEND, Op::SET_ADD,     Op::MAP_ADD,   Op
 /// Stmt::flag of the Pass statement that SETUP_ANNOTATIONS becomes; rewrite/ removes it.
 constexpr std::uint8_t kSetupAnnotations = 1;
 
-/// The expression of an operation over the expressions of its operands, in their order. Displays grow in place of their versions:
-/// LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1, 2, 3)) with a constant tuple is
-/// List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE, BUILD_MAP, BUILD_CONST_KEY_MAP,
-/// BUILD_*_UNPACK, LIST_TO_TUPLE likewise. Calls come out with Keyword and Starred kids; CALL_EX
-/// over known displays is f(a, *b, k=v, **m). FORMAT is FormattedValue, BUILD_STRING a JoinedStr.
+/// The expression of an operation over the expressions of its operands, in their order. Displays
+/// grow in place of their versions: LIST_APPEND(List[…], x) is List[…, x], LIST_EXTEND(List[…], (1,
+/// 2, 3)) with a constant tuple is List[…, 1, 2, 3] and else List[…, *y]; DICT_UPDATE, SET_UPDATE,
+/// BUILD_MAP, BUILD_CONST_KEY_MAP, BUILD_*_UNPACK, LIST_TO_TUPLE likewise. Calls come out with
+/// Keyword and Starred kids; CALL_EX over known displays is f(a, *b, k=v, **m). FORMAT is
+/// FormattedValue, BUILD_STRING a JoinedStr.
 ExprId make_expression(Ast& ast, const Lifted& lifted, ValueId value, std::span<const ExprId> kids);
 
 /// Value::aux of a GET_ITER which a statement of its own writes out, so that what reads it finds an

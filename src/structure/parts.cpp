@@ -463,21 +463,16 @@ void leave(StructureGraph& s, BlockId entry, ValueId part, const std::vector<Blo
   blank.params.clear();
   blank.body.clear();
   blank.term = TermKind::Jump;
-  const auto add = [&](const Node& node) {
-    s.nodes.push_back(node);
-    return BlockId(static_cast<std::uint32_t>(s.nodes.size() - 1));
-  };
   // after what drops the names of the loop
   const auto to_exit = [&](std::size_t exit) {
     if (loop.forget[exit].empty()) return exits[exit];
     Value value = s.at(part);
-    value.block = BlockId(static_cast<std::uint32_t>(s.nodes.size()));
     value.arg = static_cast<std::uint32_t>(s.parts.size());
     s.parts.push_back(loop.forget[exit]);
     Node node = blank;
     node.body = {s.add_value(value)};
     node.edges[0] = Edge{exits[exit], {}};
-    return add(node);
+    return s.add_node(std::move(node));
   };
   BlockId at = entry;
   for (std::size_t exit = 0; exit < exits.size(); ++exit) {
@@ -487,20 +482,14 @@ void leave(StructureGraph& s, BlockId entry, ValueId part, const std::vector<Blo
       s[at].edges[0] = Edge{to, {}};
       break;
     }
-    Value nothing;
-    nothing.op = Op::LOAD_CONST;
-    Const none;
-    none.kind = ConstKind::None;
-    nothing.arg = s.module.add(none).index;
-    nothing.block = at;
-    const ValueId operand = s.add_value(nothing);
+    const ValueId operand = s.add_none(at);
     Select select;
     select.kind = Select::Prebuilt;
     select.rest = loop.left_by[exit];
     const ValueId test = s.add_select(select, at, operand, part);
     s[at].body.push_back(operand);
     s[at].body.push_back(test);
-    const BlockId next = add(blank);
+    const BlockId next = s.add_node(blank);
     s[at].term = TermKind::Branch;
     s[at].value = test;
     s[at].edges[0] = Edge{to, {}};

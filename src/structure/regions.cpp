@@ -106,12 +106,7 @@ void Regions::classify(RegionId r) {
     return;
   }
   // except: a chain of tests of the exception, or the exception thrown away at once
-  ValueId first_effect;
-  for (ValueId v : node.body)
-    if (!s_.is_const(v)) {
-      first_effect = v;
-      break;
-    }
+  const ValueId first_effect = s_.first_effect(node);
   bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
                s_.is_exception_of(s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
   bool dropped = s_.is_op(first_effect, Op::POP_TOP) &&

@@ -33,10 +33,7 @@ void Regions::recognise_star(RegionId r) {
 bool Regions::read_star(Star& star) {
   const BlockId h = s_.regions[star.region.index].handler;
   const RegionId out = s_.regions[star.region.index].parent;
-  const std::vector<ValueId>& body = s_.nodes[h.index].body;
-  const auto first =
-      std::find_if(body.begin(), body.end(), [&](ValueId v) { return !s_.is_const(v); });
-  star.list = first == body.end() ? ValueId() : *first;
+  star.list = s_.first_effect(s_.nodes[h.index]);
   if (!s_.is_op(star.list, Op::BUILD_LIST) || !s_.at(star.list).operands.empty()) return false;
   star.lists[star.list.index] = 1;
   ValueId rest;  // what no clause took so far
@@ -131,8 +128,7 @@ void Regions::rewrite_star_clause(const Star& star, const StarClause& clause, Va
   match.offset = s_.at(split).offset;
   match.line = s_.at(split).line;
   match.columns = s_.at(split).columns;
-  const ValueId operands[] = {exception, clause.type};
-  match.operands = s_.lifted.arena.copy(operands);
+  match.operands = s_.lifted.arena.copy(std::initializer_list<ValueId>{exception, clause.type});
   const ValueId id = s_.add_value(match);
   std::replace(test.body.begin(), test.body.end(), split, id);
   std::erase(test.body, is_none);
@@ -152,9 +148,7 @@ void Regions::rewrite_star_clause(const Star& star, const StarClause& clause, Va
     for (std::size_t i = 0; i < s_.regions.size(); ++i) {
       if (s_.regions[i].handler != b || s_.regions[i].kind == RegionKind::Erased) continue;
       // one that unbinds the name as well looks like that of `except … as name`
-      if (std::all_of(node.body.begin(), node.body.end(),
-                      [&](ValueId v) { return s_.is_const(v); }))
-        erase(RegionId(static_cast<std::uint32_t>(i)));
+      if (s_.are_constants(node.body)) erase(RegionId(static_cast<std::uint32_t>(i)));
     }
     node.term = TermKind::Reraise;
     node.value = caught_by(b);
@@ -167,16 +161,15 @@ void Regions::rewrite_star_end(const Star& star, ValueId prepared, ValueId excep
   Value drop;
   drop.op = Op::POP_TOP;
   drop.block = star.end;
-  const ValueId operand[] = {prepared};
-  drop.operands = s_.lifted.arena.copy(operand);
+  drop.operands = s_.lifted.arena.copy(std::initializer_list<ValueId>{prepared});
   std::erase_if(s_.nodes[again.index].body, [&](ValueId v) {
     return s_.is_op(v, Op::POP_EXCEPT);
   });  // raised from within the handler
   last.params.clear();
   last.body = {prepared, s_.add_value(drop)};
   last.value = prepared;
-  const ValueId raised[] = {exception};
-  s_.lifted.values[prepared.index].operands = s_.lifted.arena.copy(raised);
+  s_.lifted.values[prepared.index].operands =
+      s_.lifted.arena.copy(std::initializer_list<ValueId>{exception});
 }
 
 bool Regions::is_collector(BlockId b,
@@ -238,10 +231,8 @@ void Regions::forget_name(BlockId b, BlockId handler) {
   for (std::size_t k = 0; k < body.size(); ++k) {
     const Value& store = s_.at(body[k]);
     if (store.kind != ValueKind::Operation || store.operands.size() != 1) continue;
-    if (store.op != Op::STORE_FAST && store.op != Op::STORE_NAME && store.op != Op::STORE_GLOBAL &&
-        store.op != Op::STORE_DEREF)
+    if (!is_name_store(store.op) || !s_.is_exception_of(s_.resolve(store.operands[0]), handler))
       continue;
-    if (!s_.is_exception_of(s_.resolve(store.operands[0]), handler)) continue;
     std::vector<std::size_t> next;
     for (std::size_t j = k + 1; j < body.size() && next.size() < 2; ++j)
       if (!s_.is_const(body[j]) && !s_.is_op(body[j], Op::POP_EXCEPT) &&
@@ -260,8 +251,7 @@ void Regions::forget_name(BlockId b, BlockId handler) {
 
 bool Regions::returns_value_before(const Node& node, std::size_t pop) const {
   if (node.term != TermKind::Return || !s_.is_const(node.value)) return false;
-  for (std::size_t i = pop + 1; i < node.body.size(); ++i)
-    if (!s_.is_const(node.body[i])) return false;
+  if (!s_.are_constants(std::span(node.body).subspan(pop + 1))) return false;
   const Value& popped = s_.at(node.body[pop]);
   if (node.term_columns != 0 && node.term_columns == popped.columns &&
       node.term_line == popped.line && !s_.is_none(node.value))
@@ -305,8 +295,7 @@ void Regions::scope_handlers() {
       std::uint32_t depth = depth_at[b.index];
       members.push_back(b);
       for (RegionId r = s_.nodes[b.index].region; r && r != parent; r = s_.regions[r.index].parent)
-        if (s_.regions[r.index].kind != RegionKind::Erased &&
-            s_.regions[r.index].kind != RegionKind::Scope && r != owner)
+        if (s_.regions[r.index].catches() && r != owner)
           reach(s_.regions[r.index].handler, depth + 1);
       if (clauses) forget_name(b, s_.regions[i].handler);
       bool left = false;

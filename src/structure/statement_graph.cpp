@@ -124,7 +124,7 @@ void StatementGraph::add_ways_of_blocks(const std::vector<std::uint32_t>& entrie
 void StatementGraph::add_ways_of_regions() {
   for (std::uint32_t r = 0; r < regions_; ++r) {
     const StructRegion& region = s_.regions[r];
-    if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope) continue;
+    if (!region.catches()) continue;
     RegionId id(r);
     if (!region.entry && entry_ != s_.entry)
       continue;  // elsewhere: these are statements of one expression
@@ -449,12 +449,10 @@ bool StatementGraph::is_written_return(std::uint32_t from, std::uint32_t t) cons
          node.term_line > before.term_line && !node.behind_copy;
 }
 
-std::vector<std::uint32_t> StatementGraph::merges_of(std::uint32_t n) const {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t c : children(n)) {
-    if (is_inline(n, c)) continue;
-    out.push_back(c);
-  }
+std::vector<std::uint32_t> StatementGraph::not_inline(std::uint32_t n,
+                                                      std::span<const std::uint32_t> nodes) const {
+  std::vector<std::uint32_t> out(nodes.begin(), nodes.end());
+  std::erase_if(out, [&](std::uint32_t c) { return is_inline(n, c); });
   return out;
 }
 
@@ -472,52 +470,30 @@ void StatementGraph::check_place(std::uint32_t n, const Context& ctx) const {
 }
 
 bool StatementGraph::copyable(std::uint32_t t, const Context& ctx) const {
-  std::size_t size = 0;
-  for (int steps = 0; steps < 4; ++steps) {
-    if (t == ctx.follow || t == ctx.header || t == ctx.exit) return true;
-    if (!is_block(t) || header_[t]) return false;
-    const Node& node = s_.nodes[t];
-    if (node.region != ctx.region) return false;
-    size += node.body.size();
-    if (size > 60 || holds_part(node)) return false;
-    if (node.term == TermKind::Return) return s_.is_function();
-    if (node.term == TermKind::Raise) return true;
-    if (node.term != TermKind::Jump || node.match != kNone) return false;
-    t = targets_[std::size_t{t} * 2];
-  }
-  return false;
+  constexpr std::size_t kLongest = 60;
+  if (!ends_at_once(t)) return false;
+  const Node& node = s_.nodes[t];
+  return node.region == ctx.region && node.body.size() <= kLongest && !holds_part(node) &&
+         (s_.is_function() || node.term == TermKind::Raise);
 }
 
-bool StatementGraph::ends_at_once(std::uint32_t t, const Context& ctx) const {
-  if (t == ctx.follow) return false;
-  if (t == ctx.header || t == ctx.exit) return true;
+bool StatementGraph::ends_at_once(std::uint32_t t) const {
   if (!is_block(t) || header_[t]) return false;
   const Node& node = s_.nodes[t];
   return node.term == TermKind::Return || node.term == TermKind::Raise;
 }
 
 bool StatementGraph::returns_under(std::uint32_t t) const {
-  std::vector<std::uint32_t> stack{t};
-  while (!stack.empty()) {
-    const std::uint32_t u = stack.back();
-    stack.pop_back();
-    if (is_block(u) && s_.nodes[u].term == TermKind::Return) return true;
-    for (std::uint32_t c : children(u)) stack.push_back(c);
-  }
-  return false;
+  return any_under(
+      t, [&](std::uint32_t u) { return is_block(u) && s_.nodes[u].term == TermKind::Return; });
 }
 
 bool StatementGraph::subtree_reaches(std::uint32_t n, std::uint32_t follow) const {
   if (follow == kNone) return false;
-  SmallVector<std::uint32_t, 32> stack{n};
-  while (!stack.empty()) {
-    std::uint32_t u = stack.back();
-    stack.pop_back();
-    for (std::uint32_t t : graph_.successors(u))
-      if (t == follow && real_edge(u, t)) return true;
-    for (std::uint32_t c : children(u)) stack.push_back(c);
-  }
-  return false;
+  return any_under(n, [&](std::uint32_t u) {
+    return std::ranges::any_of(graph_.successors(u),
+                               [&](std::uint32_t t) { return t == follow && real_edge(u, t); });
+  });
 }
 
 std::int32_t StatementGraph::first_line(std::uint32_t t) const {
@@ -541,13 +517,10 @@ std::int32_t StatementGraph::last_line(std::uint32_t t) const {
 
 std::int32_t StatementGraph::last_line_under(std::uint32_t t) const {
   std::int32_t line = 0;
-  std::vector<std::uint32_t> stack{t};
-  while (!stack.empty()) {
-    const std::uint32_t u = stack.back();
-    stack.pop_back();
+  any_under(t, [&](std::uint32_t u) {
     line = std::max(line, last_line(u));
-    for (std::uint32_t c : children(u)) stack.push_back(c);
-  }
+    return false;
+  });
   return line;
 }
 

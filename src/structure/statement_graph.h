@@ -205,8 +205,9 @@ class StatementGraph {
   /// Was the return at `t`, a successor of `from`, written? An implicit one has the line and
   /// columns of what precedes it. Without columns (3.10) the line decides.
   bool is_written_return(std::uint32_t from, std::uint32_t t) const;
-  /// Children in the dominator tree that follow n's statement.
-  std::vector<std::uint32_t> merges_of(std::uint32_t n) const;
+  /// Of n's children in the dominator tree: those that no branch of n holds.
+  std::vector<std::uint32_t> not_inline(std::uint32_t n,
+                                        std::span<const std::uint32_t> nodes) const;
   bool is_inline(std::uint32_t parent, std::uint32_t c) const;
   /// Throws where code would be protected by another statement.
   void check_place(std::uint32_t n, const Context& ctx) const;
@@ -215,9 +216,9 @@ class StatementGraph {
     return std::any_of(node.body.begin(), node.body.end(),
                        [&](ValueId v) { return s_.at(v).kind == ValueKind::Statements; });
   }
-  /// A short straight tail that ends in `return`, `raise`, `break`, `continue` or a fall-through.
+  /// A short end: `return` or `raise`.
   bool copyable(std::uint32_t t, const Context& ctx) const;
-  bool ends_at_once(std::uint32_t t, const Context& ctx) const;
+  bool ends_at_once(std::uint32_t t) const;
   bool is_next_case(std::uint32_t t) const {
     return is_block(t) && s_.nodes[t].match != kNone && !s_.cases[s_.nodes[t].match].first &&
            !header_[t];
@@ -283,6 +284,18 @@ class StatementGraph {
   /// After the last test: raises again (the implicit end), or is a bare `except`.
   bool falls_through_chain(BlockId b, BlockId handler) const;
   bool only_from(std::uint32_t m, RegionId r) const;
+  /// Does any node that n dominates fit?
+  template <class Fits>
+  bool any_under(std::uint32_t n, const Fits& fits) const {
+    SmallVector<std::uint32_t, 32> stack{n};
+    while (!stack.empty()) {
+      const std::uint32_t u = stack.back();
+      stack.pop_back();
+      if (fits(u)) return true;
+      for (std::uint32_t c : children(u)) stack.push_back(c);
+    }
+    return false;
+  }
   /// Does anything that n dominates go to `follow` by itself?
   bool subtree_reaches(std::uint32_t n, std::uint32_t follow) const;
   /// Does a handler run into `follow` by itself?

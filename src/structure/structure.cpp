@@ -25,13 +25,10 @@ void join_module_ends(StructureGraph& s) {
     if (!end) {
       Node last;
       last.term = TermKind::Return;
-      end = BlockId(static_cast<std::uint32_t>(s.nodes.size()));
-      Value none = s.at(s.resolve(node.value));
-      none.block = end;
-      last.value = s.add_value(none);
+      last.value = s.add_value(Value(s.at(s.resolve(node.value))));
       last.body.push_back(last.value);
       last.take_position(node);
-      s.nodes.push_back(last);
+      end = s.add_node(std::move(last));
     }
     s.nodes[i].jump_to(end);
   }
@@ -304,8 +301,7 @@ void write_back(StructureGraph& s) {
     block.params = std::move(node.params);
     block.body = std::move(node.body);
     block.region = node.region;
-    while (block.region && (s.regions[block.region.index].kind == RegionKind::Erased ||
-                            s.regions[block.region.index].kind == RegionKind::Scope))
+    while (block.region && !s.regions[block.region.index].catches())
       block.region = s.regions[block.region.index].parent;
     blocks.push_back(std::move(block));
   }
