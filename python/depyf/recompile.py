@@ -29,6 +29,7 @@ from typing import (
 from depyf import _core
 from depyf.assembler import with_locals
 from depyf.compiling import Loud
+from depyf.converting import converted_as
 from depyf.displays import built_at_once
 from depyf.filling import filled_in_place
 from depyf.importing import imported_as
@@ -458,10 +459,10 @@ def _with_lifetimes(
     """`code` with values that end where those of torch's `original` do, the locals that are cleared
     for it, and the verdict about it with its detail.
 
-    Modules are imported by the operation, containers filled in place, large displays built at once,
-    and calls starred, as torch's only where the proof fails without; for calls, it says which
-    correspond. Calls that give away what those of torch's keep are starred at once: without, there
-    is no proof.
+    Modules are imported and values converted by the operation, containers filled in place, large
+    displays built at once, and calls starred, as torch's only where the proof fails without; for
+    calls, it says which correspond. Calls that give away what those of torch's keep are starred at
+    once: without, there is no proof.
     """
     kept = used_locals(original)
     candidate, consumed, is_starred = consume_as(code, original, kept)
@@ -469,7 +470,7 @@ def _with_lifetimes(
     if is_starred and verdict not in PROVEN:
         candidate, consumed = consume(code, kept)
         candidate, verdict, detail, calls = _prove(candidate, original, own)
-    for change in (imported_as, filled_in_place, built_at_once):
+    for change in (imported_as, converted_as, filled_in_place, built_at_once):
         if verdict in PROVEN:
             break
         changed = change(code, original)

@@ -35,9 +35,9 @@ constexpr std::string_view kFunctions[] = {
 /// an object is asked for it.
 constexpr std::string_view kCode = "__code__";
 
-/// Builtins that the printer calls (rewrite/odd_names.cpp).
-constexpr std::string_view kCalled[] = {"getattr", "setattr", "delattr", "globals",
-                                        "locals",  "eval",    "compile", "__import__"};
+/// Builtins that the printer calls (rewrite/odd_names.cpp, rewrite/strings.cpp).
+constexpr std::string_view kCalled[] = {"getattr", "setattr", "delattr",    "globals", "locals",
+                                        "eval",    "compile", "__import__", "repr",    "ascii"};
 
 /// Functions find their builtins by this global.
 constexpr std::string_view kBuiltins = "__builtins__";

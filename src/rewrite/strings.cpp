@@ -112,6 +112,20 @@ void restore_percent_format(Rewriter& r, ExprId id) {
                    e.origin};
 }
 
+/// What converts a value and does not format it (3.13+, around a graph break) is no f-string, which
+/// would ask a text of a class of its own for its `__format__`: the builtin does the same. That of
+/// `!s` would call `__init__` of such a class.
+bool restore_conversion(Rewriter& r, ExprId id) {
+  const Expr e = r.ast[id];
+  constexpr std::uint8_t kRepr = 2, kAscii = 3;
+  if (e.a == UINT32_MAX || (e.op != kRepr && e.op != kAscii)) return false;
+  const ExprId function = r.ast.name(r.module.intern(e.op == kRepr ? "repr" : "ascii"), e.origin);
+  r.ast[function].op = static_cast<std::uint8_t>(NameScope::Global);
+  const ExprId kids[] = {function, e.kids[0]};
+  r.ast[id] = Expr{ExprKind::Call, 0, 0, UINT32_MAX, r.ast.arena.copy(kids), {}, e.origin};
+  return true;
+}
+
 }  // namespace
 
 void restore_strings(Rewriter& r) {
@@ -141,6 +155,7 @@ void restore_strings(Rewriter& r) {
       continue;
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
+      if (restore_conversion(r, id)) continue;
       const ExprId part = r.ast.add(e);
       r.ast[id] = Expr{ExprKind::JoinedStr, 0, 0, UINT32_MAX, {}, {}, e.origin};
       const ExprId kids[] = {part};

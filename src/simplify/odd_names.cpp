@@ -5,11 +5,13 @@
 //   "eval").replace(co_names=("if",)), globals()), or without `globals()`
 // and what rewrite/imports.cpp writes for an import whose value goes elsewhere than into a name:
 //   __import__("a.b", None, None, names, 0)
+// and rewrite/strings.cpp for a value that is converted but not formatted:
+//   repr(x) · ascii(x)
 // In the body of a class with bases or keywords each builtin is `(lambda: getattr)()`: such a body
 // may find any name in the namespace that a metaclass gives it, a function looks past that.
 //
-// Premises: the name is one that no source can hold, or the import no statement, so that the text
-// has no other way to say it;
+// Premises: the name is one that no source can hold, the import no statement, or the conversion
+// part of no f-string, so that the text has no other way to say it;
 // the builtins are what the names say: no code of the module binds the name that is used (of
 // `__import__('builtins').getattr`, that is `__import__`) or may bind names by other means
 // (binds_dynamically(), which verify/ asks before), and nobody binds it from outside, which the
@@ -18,7 +20,8 @@
 // operations are. `globals()` is the dict of the frame that STORE_GLOBAL stores into, `locals()`
 // in a module or class the mapping of STORE_NAME. The code that eval() runs is the load itself, in
 // the same namespaces. Both imports are PyImport_ImportModuleLevelObject, which asks for globals
-// of a relative import alone; such a call is never lazy. Only the code of a function is looked at.
+// of a relative import alone; such a call is never lazy. repr and ascii are PyObject_Repr and
+// PyObject_ASCII, as the conversions are. Of both, only the code of a function is looked at.
 #include <algorithm>
 #include <optional>
 
@@ -35,8 +38,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(Lifted& lifted, Module& module, std::set<std::string>* builtins)
-      : lifted_(lifted), module_(module), builtins_(builtins) {}
+  Reader(Lifted& lifted, Module& module, bool conversions, std::set<std::string>* builtins)
+      : lifted_(lifted), module_(module), conversions_(conversions), builtins_(builtins) {}
 
   void run() {
     if (!any()) return;
@@ -53,6 +56,7 @@ class Reader {
  private:
   Lifted& lifted_;
   Module& module_;
+  const bool conversions_;
   std::set<std::string>* const builtins_;
   BoundNames bound_;
   std::optional<PlainClasses> plain_;
@@ -89,7 +93,10 @@ class Reader {
   bool any() const {
     return std::any_of(lifted_.values.begin(), lifted_.values.end(), [&](const Value& value) {
       if (value.kind != ValueKind::Operation) return false;
-      if (value.op == Op::LOAD_GLOBAL && module_[StrId(value.arg)] == "__import__") return true;
+      if (value.op == Op::LOAD_GLOBAL) {
+        const std::string_view name = module_[StrId(value.arg)];
+        if (name == "__import__" || (conversions_ && conversion_of(name) != 0)) return true;
+      }
       if (value.op != Op::LOAD_CONST || value.arg >= module_.consts.size()) return false;
       const Const& found = module_[ConstId(value.arg)];
       if (found.kind == ConstKind::Code) return true;
@@ -221,6 +228,7 @@ class Reader {
       if (name) return become(id, Op::STORE_ATTR, *name, operands, parts);
     }
     if (all.size() == 6 && !has_own_namespace()) return import_module(id, value);
+    if (all.size() == 2 && conversions_ && !has_own_namespace() && convert(id, value)) return;
     load_variable(id, value);
   }
 
@@ -235,6 +243,21 @@ class Reader {
     const ValueId operands[] = {all[5], all[4]};
     become(id, Op::IMPORT_NAME, name->text, operands, all.first(4));
     if (lifted_[id].op == Op::IMPORT_NAME) lifted_[id].aux = eager_import(module_.version);
+  }
+
+  static std::uint32_t conversion_of(std::string_view builtin) {
+    return builtin == "repr" ? 2 : builtin == "ascii" ? 3 : 0;
+  }
+
+  bool convert(ValueId id, const Value& value) {
+    const ValueId operands[] = {value.operands[1]}, parts[] = {value.operands[0]};
+    for (const std::string_view name : {"repr", "ascii"}) {
+      if (!is_call(lifted_, id, name, 1)) continue;
+      become(id, Op::CONVERT, name, operands, parts);
+      if (lifted_[id].op == Op::CONVERT) lifted_[id].arg = conversion_of(name);
+      return true;
+    }
+    return false;
   }
 
   bool has_own_namespace() const { return !(module_[lifted_.code].flags & kOptimized); }
@@ -300,8 +323,9 @@ class Reader {
 
 }  // namespace
 
-void read_odd_names(Lifted& lifted, Module& module, std::set<std::string>* builtins) {
-  Reader(lifted, module, builtins).run();
+void read_odd_names(Lifted& lifted, Module& module, bool conversions,
+                    std::set<std::string>* builtins) {
+  Reader(lifted, module, conversions, builtins).run();
 }
 
 }  // namespace depyf::simplifying

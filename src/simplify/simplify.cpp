@@ -136,7 +136,8 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
-  if (options.odd_names) simplifying::read_odd_names(lifted, module, options.builtins);
+  if (options.odd_names)
+    simplifying::read_odd_names(lifted, module, options.conversions, options.builtins);
   if (options.slices) simplifying::write_out_slices(lifted);
   if (options.displays) simplifying::write_out_displays(lifted, module);
   if (options.fresh_sequences) {

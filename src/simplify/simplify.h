@@ -32,6 +32,7 @@ struct SimplifyOptions {
   bool displays = false;  // sets of constants in one order, large dicts at once: for comparing only
   bool odd_names =
       false;  // what the printer writes for names that no source can hold: for comparing only
+  bool conversions = false;                   // with odd_names: calls of repr and ascii, too
   std::set<std::string>* builtins = nullptr;  // with odd_names: those that the text calls for them
   bool unread_temporaries = true;  // locals of Dynamo's naming that nothing reads are promoted, so
                                    // that their values die earlier

@@ -48,12 +48,16 @@ void ExpressionTails::unfold_copy(BlockId a) {
     const BlockId arm = s_.nodes[a.index].edges[side].to;
     Node& folded = s_.nodes[arm.index];
     const Node& other = s_.nodes[s_.nodes[a.index].edges[1 - side].to.index];
-    if (folded.term != TermKind::Return || other.term != TermKind::Return || !folded.value ||
-        folded.body.size() != 1 || other.body.empty())
+    const bool jumps = folded.term == TermKind::Jump && folded.edges[0].args.empty() &&
+                       folded.edges[0].to == other.edges[0].to;
+    if (folded.term != other.term || !(jumps || folded.term == TermKind::Return) ||
+        folded.body.empty() || other.body.size() <= folded.body.size())
       continue;
-    const ValueId known = s_.resolve(folded.value), op = s_.resolve(other.value);
-    if (!s_.is_const(known) || known != folded.body[0] || op != other.body.back() ||
-        !works_on_constants(op) || other.body.size() != s_.at(op).operands.size() + 1)
+    const std::size_t loads = other.body.size() - folded.body.size();
+    const ValueId known = folded.body[0], op = other.body[loads];
+    if (!s_.is_const(known) || s_.uses[known.index] != 1 || !works_on_constants(op) ||
+        !std::ranges::equal(s_.at(op).operands, std::span(other.body).first(loads), {},
+                            [&](ValueId operand) { return s_.resolve(operand); }))
       continue;
     Value copy = s_.at(op);
     if (copy.op == Op::LOAD_SUBSCR || copy.columns == 0 || copy.columns != s_.at(known).columns ||
@@ -76,9 +80,12 @@ void ExpressionTails::unfold_copy(BlockId a) {
     copy.operands = s_.lifted.arena.copy(std::span<const ValueId>(operands));
     const ValueId made = s_.add_value(copy);
     std::swap(s_.uses[made.index], s_.uses[known.index]);
-    folded.body.assign(operands.begin(), operands.end());
-    folded.body.push_back(made);
-    folded.value = made;
+    for (ValueId later : std::span(folded.body).subspan(1))
+      for (ValueId& operand : s_.lifted.values[later.index].operands)
+        if (operand && s_.resolve(operand) == known) operand = made;
+    if (folded.value && s_.resolve(folded.value) == known) folded.value = made;
+    folded.body[0] = made;
+    folded.body.insert(folded.body.begin(), operands.begin(), operands.end());
     return;
   }
 }

@@ -1,6 +1,7 @@
 #include "verify/equivalent.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lift/lifted.h"
@@ -33,6 +34,20 @@ bool imports_by_call(const Cfg& original, const Module& text, CodeId id) {
   return std::ranges::any_of(original.instrs, imports) &&
          std::ranges::any_of(text[id].names,
                              [&](StrId name) { return text[name] == "__import__"; });
+}
+
+/// Does the text call repr or ascii, which the bytecode does not, where the bytecode converts?
+bool converts_by_call(const Comparison& with, const GraphPair& pair) {
+  const auto converts = [](const Instr& instr) { return instr.op == Op::CONVERT; };
+  const auto calls = [&](const Module& module, CodeId id, std::string_view builtin) {
+    return std::ranges::any_of(module[id].names,
+                               [&](StrId name) { return module[name] == builtin; });
+  };
+  return std::ranges::any_of(pair.cfg_a.instrs, converts) &&
+         std::ranges::any_of(
+             std::array<std::string_view, 2>{"repr", "ascii"}, [&](std::string_view builtin) {
+               return calls(with.b, pair.y, builtin) && !calls(with.a, pair.x, builtin);
+             });
 }
 
 class Equivalence {
@@ -107,9 +122,11 @@ class Equivalence {
       simplify_a.unread_temporaries = simplify_b.unread_temporaries = false;
       simplify_a.slices = simplify_b.slices = true;
       // What stands for such a name calls builtins, which must be the builtins.
-      const bool odd_names =
-          with_.options.decompiled &&
-          (has_odd_name(with_.a, pair_.x) || imports_by_call(pair_.cfg_a, with_.b, pair_.y));
+      const bool conversions = converts_by_call(with_, pair_);
+      simplify_a.conversions = simplify_b.conversions = conversions;
+      const bool odd_names = with_.options.decompiled &&
+                             (has_odd_name(with_.a, pair_.x) ||
+                              imports_by_call(pair_.cfg_a, with_.b, pair_.y) || conversions);
       const bool bound = odd_names && !with_.options.live && !with_.builtins.binds_by().empty();
       simplify_a.odd_names = simplify_b.odd_names = odd_names && !with_.options.live && !bound;
       std::set<std::string> builtins;

@@ -33,3 +33,11 @@ def items(a):
 
 def seconds(a):
     return (60 if a else 24) * 60
+
+
+def stored(a):
+    x = +(3.5 if a else 1.5)
+
+
+def called(a):
+    a.b = -(2.5 if a else 1.5)
