@@ -370,9 +370,10 @@ def with_locals(code: types.CodeType, names: Tuple[str, ...]) -> types.CodeType:
 
     Its arguments must be the first of `names` already.
     """
-    local_names = names + tuple(name for name in code.co_varnames if name not in set(names))
-    if local_names == code.co_varnames:
+    if code.co_varnames[: len(names)] == names:
         return code
+    given = set(names)
+    local_names = names + tuple(name for name in code.co_varnames if name not in given)
     positions = {}
 
     def layout(variables: Tuple[str, ...]) -> List[str]:

@@ -112,6 +112,8 @@ def place_constants(code: types.CodeType, constants: Mapping[str, Any]) -> types
     where they look. Nested code objects are treated alike. Raises CannotEdit where the operand
     does not fit.
     """
+    if not constants:
+        return code
     load_global = _OP["LOAD_GLOBAL"]
     load_name = _OP["LOAD_NAME"]
 
@@ -257,7 +259,8 @@ def rename_qualified(code: types.CodeType, old_prefix: str, new_prefix: str) -> 
     From 3.11 on a function's qualified name is part of its code object; before, it is a constant in
     the code that makes the function. A class body stores its own in every version.
     """
-    if old_prefix == new_prefix:
+    has_functions = types.CodeType in map(type, code.co_consts)
+    if old_prefix == new_prefix or not (has_functions or "__qualname__" in code.co_names):
         return code
     old, new = old_prefix + ".<locals>.", new_prefix + ".<locals>."
 

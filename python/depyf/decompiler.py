@@ -339,7 +339,7 @@ def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = Fa
         if head is None:
             return "failed", "the source has no function"
         attempt = _attempt(
-            code, code, None, made, head.group(1), indentation, False, trusted=trusted
+            code, code, None, made, head.group(1), indentation, False, trusted=trusted, warns=True
         )
     return attempt.verdict, attempt.detail
 

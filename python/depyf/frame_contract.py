@@ -8,6 +8,7 @@ from typing import Optional, Tuple
 
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
+_COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
 # What decides which kind of frame the interpreter makes, and who owns it.
 _FRAME_FLAGS = {
     0x1: "CO_OPTIMIZED",
@@ -33,18 +34,17 @@ def violation(original: types.CodeType, replacement: types.CodeType) -> Optional
     Torch copies arguments, locals, cells and the closure from the user's frame by position (by
     name in 2.2 on CPython 3.11), and does not look whether they fit.
     """
-    for what in ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount"):
+    for what in _COUNTS:
         found, expected = getattr(replacement, what, 0), getattr(original, what, 0)
         if found != expected:
             return "%s is %d, expected %d" % (what, found, expected)
-    for flag, name in _FRAME_FLAGS.items():
-        if (original.co_flags ^ replacement.co_flags) & flag:
+    differing = original.co_flags ^ replacement.co_flags
+    for flag, name in _FRAME_FLAGS.items() if differing else ():
+        if differing & flag:
             return "%s is %s" % (name, "missing" if original.co_flags & flag else "set")
-    if argument_names(original) != argument_names(replacement):
-        return "arguments are %r, expected %r" % (
-            argument_names(replacement),
-            argument_names(original),
-        )
+    found, expected = argument_names(replacement), argument_names(original)
+    if found != expected:
+        return "arguments are %r, expected %r" % (found, expected)
     for what in ("co_cellvars", "co_freevars"):
         found, expected = getattr(replacement, what), getattr(original, what)
         if found != expected:

@@ -1,6 +1,7 @@
 """A function's source, compiled with exactly the cell and free variables that are asked for."""
 
 import ast
+import functools
 import keyword
 import re
 import sys
@@ -31,6 +32,7 @@ def identifier(name: str) -> str:
     return spelt if is_writable(spelt) else "_" + spelt
 
 
+@functools.lru_cache(maxsize=4096)
 def is_writable(name: str) -> bool:
     """Does `name` in a source give this very name?"""
     if not name.isidentifier() or keyword.iskeyword(name) or name == "__debug__":
@@ -49,6 +51,8 @@ def spelt_variables(
 
     Those that it does not mention get a name in `names` where they need one.
     """
+    if not reference.co_cellvars and not reference.co_freevars:
+        return (), ()
     spelt = {name: spelling for spelling, name in names.items()}
     number = 0
     for name in reference.co_cellvars + reference.co_freevars:

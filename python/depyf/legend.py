@@ -32,6 +32,8 @@ def table_of_parameters(names: Sequence[Tuple[str, str]], given: Mapping[str, st
         names: pairs of a name in the source and torch's, which the frame has.
         given: by torch's names, what the code that calls the function gives for them.
     """
+    if not names and not given:
+        return ""
     lines = []
     renamed = {real for _, real in names}
     for name, real in names:
@@ -58,7 +60,8 @@ _ID = re.compile(r"_\d{12,}(?=_c\d+$)")
 
 def legend(source: str, constants: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Comment lines that say what each placeholder in `source` is."""
-    return _legend_of_names(source, names) + _legend_of_constants(source, constants)
+    told = _legend_of_names(source, names) if names else ""
+    return told + _legend_of_constants(source, constants) if constants else told
 
 
 def with_named_objects(source: str, constants: Mapping[str, Any]) -> Tuple[str, Dict[str, Any]]:

@@ -338,10 +338,12 @@ def _attempt(
     about: str = "",
     notes: str = "",
     trusted: bool = False,
+    warns: bool = False,
     filename: Optional[str] = None,
     on_stack: Mapping[str, str] = MappingProxyType({}),
 ) -> Recompiled:
-    # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said
+    # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said; `warns`:
+    # nobody hears what CPython says of the source
     source, line_map, constants, diagnostics = decompiled
     names = {} if names is None else names
     verdict, detail, code = "failed", "", None
@@ -365,7 +367,7 @@ def _attempt(
         source, line_map = _below(head, source, line_map)
         arguments = (source, original, cells, frees, filename, flags, function_name, names)
         try:
-            candidate = compile_function(*arguments)
+            candidate = compile_function(*arguments, with_warnings=warns)
         except Loud:
             if dynamo:
                 raise  # in the user's program, where nobody asked for a warning
@@ -378,15 +380,19 @@ def _attempt(
             candidate, uncopied = without_copies(candidate, original)
             candidate, consumed, verdict, detail = _with_lifetimes(candidate, original, own)
         else:
+            dressed = _dressed(candidate, original)
             verdict, detail = _core.compare(
-                original, _dressed(candidate, original), dynamo=trusted, own_locals=own.locals
+                original, dressed, dynamo=trusted, own_locals=own.locals
             )
+            candidate = dressed if reference is original else candidate
         # A debugger shows the locals by the names that the source has.
         shown_names = {real: given for given, real, is_global in readable if not is_global}
         consumed = tuple(shown_names.get(name, name) for name in consumed)
         for real in arguments_of_torch:  # they are the same in every frame of the function
             shown_names.pop(real, None)
-        candidate = with_variables(_dressed(candidate, reference), shown_names)
+        if dynamo or reference is not original:
+            candidate = _dressed(candidate, reference)
+        candidate = with_variables(candidate, shown_names)
         if verdict in PROVEN:
             code = candidate
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -560,7 +566,7 @@ def _prove(
 
 
 def _shifted(line_map: LineMap, lines: int) -> LineMap:
-    return [(entry[0] + lines,) + tuple(entry[1:]) for entry in line_map]
+    return [(entry[0] + lines,) + tuple(entry[1:]) for entry in line_map] if lines else line_map
 
 
 def _with_docstring(code: types.CodeType, original: types.CodeType) -> types.CodeType:
@@ -578,16 +584,17 @@ def _fit(
     if (code.co_flags ^ reference.co_flags) & ~(_ADOPTED_FLAGS | _CO_HAS_DOCSTRING):
         raise Misfit("co_flags is %#x, expected %#x" % (code.co_flags, reference.co_flags))
     for what in ("co_cellvars", "co_freevars"):
-        found, expected = getattr(code, what), getattr(reference, what)
-        if sorted(found) != sorted(expected):
-            raise Misfit("%s is %r, expected %r" % (what, found, expected))
+        variables, expected = getattr(code, what), getattr(reference, what)
+        if variables != expected and sorted(variables) != sorted(expected):
+            raise Misfit("%s is %r, expected %r" % (what, variables, expected))
     code = place_constants(code, constants)
     code = reorder_cells(code, reference.co_cellvars, reference.co_freevars)
-    arguments = argument_names(reference)
-    if len(argument_names(code)) == len(arguments) and argument_names(code) != arguments:
+    arguments, found = argument_names(reference), argument_names(code)
+    if len(found) == len(arguments) and found != arguments:
         # Names that no source can spell, such as `.0`; locals are reached by position.
         code = replace(code, co_varnames=arguments + code.co_varnames[len(arguments) :])
-    if argument_names(code) == arguments:
+        found = arguments
+    if found == arguments:
         # The original's locals have the slots that they had: torch fills them from another frame.
         code = with_locals(code, reference.co_varnames)
     wrong = violation(reference, code)

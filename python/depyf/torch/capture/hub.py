@@ -246,7 +246,9 @@ class Hub:
         if self._in_child is not None:
             begin, self._in_child = self._in_child, None
             begin()
-        sessions = self._sessions + self._lingering if lingering else self._sessions
+        sessions = self._sessions
+        if lingering and self._lingering:
+            sessions = sessions + self._lingering
         return [session for session in sessions if session.process == process]
 
     def hooked(self, code: types.CodeType, new_code: types.CodeType) -> Optional[types.CodeType]:
@@ -297,10 +299,10 @@ class Hub:
 
     def offered(self, record: compat.Offered) -> None:
         """Takes a record that torch has not made, since nobody else listens; never raises."""
-        if record.name in SKIPPED:
-            return
-        if record.name == "chromium_event":
+        if record.name == "chromium_event":  # most records are
             self._marked(record)
+            return
+        if record.name in SKIPPED:
             return
         try:
             details = compat.details_of(record)

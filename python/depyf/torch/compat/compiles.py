@@ -5,8 +5,11 @@ import types
 from typing import Any, List, Optional, Tuple
 
 from depyf.interrupts import pass_on
-from depyf.torch.compat.probes import note_unavailable, probe, require_torch
+from depyf.torch.compat.probes import _found, note_unavailable, probe, require_torch
 from depyf.torch.compat.switches import find_set_stance
+
+
+_CONTEXT = "compile context"
 
 
 def find_compile_context() -> Any:
@@ -15,7 +18,11 @@ def find_compile_context() -> Any:
 
         return CompileContext
 
-    return probe("compile context", find)
+    return probe(_CONTEXT, find)
+
+
+#: torch's id that was written last, and its text: records of one compile come in a row
+_written: Tuple[Any, str] = (None, "")
 
 
 def current_compile() -> Tuple[Any, Optional[str], int]:
@@ -25,19 +32,24 @@ def current_compile() -> Tuple[Any, Optional[str], int]:
     not unique: ids start
     again after torch._dynamo.reset().
     """
-    context_class = find_compile_context()
+    global _written
+    context_class = _found.get(_CONTEXT) or find_compile_context()
     if context_class is None:
         return None, None, 0
     try:
-        context = (
-            context_class.try_get() if hasattr(context_class, "try_get") else context_class.get()
-        )
+        get = getattr(context_class, "try_get", None) or context_class.get
+        context = get()
     except Exception:
         pass_on()
         return None, None, 0
-    if context is None or getattr(context, "compile_id", None) is None:
+    compile_id = getattr(context, "compile_id", None)
+    if compile_id is None:
         return context, None, 0
-    return context, str(context.compile_id), int(getattr(context, "attempt", 0))
+    known, text = _written
+    if known is not compile_id:
+        text = str(compile_id)
+        _written = (compile_id, text)
+    return context, text, int(getattr(context, "attempt", 0))
 
 
 def find_cache_entry_list() -> Any:

@@ -190,11 +190,11 @@ def artifact_loggers() -> Dict[str, logging.Logger]:
 
 def _traced_breaks() -> Any:
     def find() -> Any:
-        import inspect
-
         from torch._dynamo import symbolic_convert
 
-        if "dynamo_graph_break_reason" not in inspect.getsource(symbolic_convert):
+        with open(symbolic_convert.__file__, "rb") as stream:  # source, or a .pyc alone
+            told = b"dynamo_graph_break_reason" in stream.read()
+        if not told:
             raise AttributeError(
                 "torch does not trace the reasons of graph breaks; its log has them"
             )

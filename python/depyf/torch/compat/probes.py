@@ -10,6 +10,8 @@ from depyf.interrupts import pass_on
 _unavailable: Dict[str, str] = {}
 
 
+#: name of the probe -> what was found, None where it is unavailable; what is asked for at each
+#: record of torch's is read here
 _found: Dict[str, Any] = {}
 
 

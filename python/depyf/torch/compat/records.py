@@ -60,7 +60,8 @@ class _AskedHandlers(List[Any]):
         return False
 
     def _offer(self, given: Any) -> None:
-        name, details, payload = (given.get(one) for one in ("name", "metadata_fn", "payload_fn"))
+        name, details = given.get("name"), given.get("metadata_fn")
+        payload = given.get("payload_fn")
         if isinstance(name, str) and callable(details) and callable(payload):
             self.take(Offered(name, details, payload, given.get("compile_id")))
 

@@ -2,11 +2,14 @@
 
 import sys
 import types
-from typing import Any, Callable, List, Set, TypeVar
+from typing import Any, Callable, Iterable, List, Set, TypeVar
 
-from depyf.torch.compat.probes import DYNAMO_HOOKS, probe
+from depyf.torch.compat.probes import DYNAMO_HOOKS, _found, probe
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+_SWITCH = "switch of Dynamo's evaluation of frames"
 
 
 def find_set_eval_frame() -> Any:
@@ -15,17 +18,29 @@ def find_set_eval_frame() -> Any:
 
         return getattr(eval_frame, "set_eval_frame")
 
-    return probe("switch of Dynamo's evaluation of frames", find)
+    return probe(_SWITCH, find)
 
 
-def _skip(below: str) -> Callable[[types.CodeType], None]:
-    """Tells Dynamo to skip a code object; `below`: the action for what its frame calls."""
+#: tells Dynamo to skip code objects
+_Skip = Callable[[Iterable[types.CodeType]], None]
+
+
+def _skip(below: str) -> _Skip:
+    """`below`: the action for what the frames of the code call."""
     from torch._C._dynamo import eval_frame as native
 
     action = native._FrameAction
     strategy = native._FrameExecStrategy(action.SKIP, getattr(action, below))
     change = native.set_code_exec_strategy
-    return lambda code: change(code, strategy)
+    return _each(lambda code: change(code, strategy))
+
+
+def _each(skip: Callable[[types.CodeType], None]) -> _Skip:
+    def skip_all(codes: Iterable[types.CodeType]) -> None:
+        for code in codes:
+            skip(code)
+
+    return skip_all
 
 
 def _skip_code() -> Any:
@@ -35,7 +50,7 @@ def _skip_code() -> Any:
         try:
             return _skip("DEFAULT")
         except (ImportError, AttributeError):
-            return skip_code  # of torch before 2.7
+            return _each(skip_code)  # of torch before 2.7
 
     return probe("code that Dynamo skips", find)
 
@@ -66,7 +81,7 @@ def hide_debuggers() -> None:
             function = getattr(found, name, None)
             code = getattr(getattr(function, "__func__", function), "__code__", None)
             if type(code) is types.CodeType:
-                skip(code)
+                skip((code,))
 
 
 def untraced(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
@@ -75,9 +90,11 @@ def untraced(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> 
 
     What calls this must be known to `hide_from_dynamo`.
     """
-    change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
+    change = _found.get(_SWITCH)
     if change is None:
-        return function(*arguments, **keywords)
+        change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
+        if change is None:
+            return function(*arguments, **keywords)
     before = change(None)
     try:
         return function(*arguments, **keywords)
@@ -109,34 +126,37 @@ def hide_from_dynamo() -> None:
     for name, module in list(sys.modules.items()):
         if name not in _hidden and (name == "depyf" or name.startswith("depyf.")):
             _hidden.add(name)
-            for code in _codes_of(module):
-                skip(code)
+            skip(_codes_of(module))
 
 
 def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
     """The code of every function that a module defines, methods and nested functions too."""
     name = module.__name__
-    found: List[types.CodeType] = []
+    codes: List[types.CodeType] = []
     pending: List[Any] = list(vars(module).values())
+    function, code_type = types.FunctionType, types.CodeType
     for one in pending:
         kind = type(one)
-        if kind is types.FunctionType:
+        if kind is function:
             if one.__module__ == name:
-                found.append(getattr(one, "__wrapped__", one).__code__)
+                codes.append(getattr(one, "__wrapped__", one).__code__)
+        elif kind in _PLAIN:
+            continue
         elif kind is property:
             pending.extend((one.fget, one.fset))
         elif kind is staticmethod or kind is classmethod:
             pending.append(one.__func__)
-        elif kind in _PLAIN or kind.__module__ == "typing":
+        elif kind.__module__ == "typing":
             continue
         elif getattr(one, "__module__", None) == name:
             if isinstance(one, type):
                 pending.extend(vars(one).values())
             else:  # such as what functools.lru_cache makes
                 pending.append(getattr(one, "__wrapped__", None))
-    for code in found:
-        found.extend([const for const in code.co_consts if type(const) is types.CodeType])
-    return found
+    for code in codes:
+        if code_type in map(type, code.co_consts):
+            codes.extend([const for const in code.co_consts if type(const) is code_type])
+    return codes
 
 
 #: most values of a module or a class
