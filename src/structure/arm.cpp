@@ -38,12 +38,8 @@ Arm arm_as_expression(StructureGraph& s, BlockId block, ValueId root, std::uint3
                      UINT32_MAX, 0, s.origin(root));
     return {constant, {}};
   }
-  if (node.body.empty() || node.body.back() != root) {
-    if (node.body.empty()) return {};
-    // a walrus ends in a store
-    bool walrus = std::find(node.body.begin(), node.body.end(), root) != node.body.end();
-    if (!walrus) return {};
-  }
+  // the last operation; a walrus ends in a store
+  if (std::find(node.body.rbegin(), node.body.rend(), root) == node.body.rend()) return {};
   std::uint32_t saved = s.uses[root.index];
   if (saved < inside_uses) return {};
   s.uses[root.index] = saved - inside_uses + 1;

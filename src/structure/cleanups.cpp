@@ -381,9 +381,7 @@ void Regions::run() {
   std::uint32_t row = UINT32_MAX;  // depth and kind of the row of plain statements that came last
   for (RegionId r : order) {
     StructRegion& region = s_.regions[r.index];
-    if (region.kind == RegionKind::Erased || region.kind == RegionKind::Scope ||
-        region.kind == RegionKind::Except)
-      continue;
+    if (!cleans_up(region.kind)) continue;
     const bool in_row = plain(r) && row == row_of(r);
     if (untidy && !in_row) {
       tidy();
@@ -396,14 +394,11 @@ void Regions::run() {
     ++s_.changes;
     if (region.kind == RegionKind::With) {
       strip_with(r);
-    } else if (region.kind == RegionKind::Finally) {
-      if (strip_finally(r)) {
-        if (s_.regions[r.index].unbinds) erase(r);
-      } else {
-        // Shown as `except` it would run what follows outside of the handler.
-        throw Error("structure: the copies of a `finally` body differ");
-      }
+      continue;
     }
+    // Shown as `except` it would run what follows outside of the handler.
+    if (!strip_finally(r)) throw Error("structure: the copies of a `finally` body differ");
+    if (s_.regions[r.index].unbinds) erase(r);
   }
   if (untidy) tidy();
 }

@@ -50,17 +50,13 @@ void Emitter::gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
 void Emitter::leave_loop(std::uint32_t h, std::uint32_t exit, std::vector<std::uint32_t> after,
                          std::uint32_t l, const Context& ctx) {
   std::erase(after, kNone);
-  if (exit != kNone && std::find(after.begin(), after.end(), exit) == after.end()) {
-    if (after.empty()) {
-      go_outer(h, exit, l, ctx);
-      return;
-    }
+  if (exit != kNone && after.empty()) {
+    go_to(h, exit, l, ctx, {});
+    return;
   }
+  // it would fall into the first of them, which is no exit
+  if (exit != kNone && after.front() != exit) throw Error("structure: several ways out of a loop");
   schedule(after, l, ctx);
-  if (exit != kNone && !after.empty() && after.front() != exit) {
-    // falls into the first of them, which is no exit
-    throw Error("structure: several ways out of a loop");
-  }
 }
 
 void Emitter::leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
@@ -70,11 +66,6 @@ void Emitter::leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
       shape.endless && after.empty() && shape.exit != ctx.follow ? kNone : shape.exit;
   if (exit == kNone) mark_end(st);
   leave_loop(h, exit, after, l, ctx);
-}
-
-void Emitter::go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx) {
-  if (t == ctx.follow) return;
-  go_to(from, t, l, ctx, {});
 }
 
 bool Emitter::gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx) {

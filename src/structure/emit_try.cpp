@@ -6,6 +6,7 @@
 //     EXC_MATCH E --> body ------------------+      else: else
 //       |                                    |      after
 //     RERAISE                              after
+#include <algorithm>
 #include <memory>
 
 #include "structure/emitter.h"
@@ -145,16 +146,12 @@ void Emitter::gen_handler(RegionId r, BlockId t, std::vector<Arm>& arms, const C
   std::uint32_t next = target(t, 0);
   ValueId exception;
   if (is_block(next)) {
-    for (ValueId v : s_.nodes[next].body) {
-      if (s_.is_quiet(v)) continue;
-      const Value& first = s_.at(v);
-      if (!first.operands.empty()) {
-        const Value& stored = s_.at(s_.resolve(first.operands[0]));
-        if (stored.kind == ValueKind::Exception && stored.block == region.handler)
-          exception = s_.resolve(first.operands[0]);
-      }
-      break;
-    }
+    const std::vector<ValueId>& code = s_.nodes[next].body;
+    const auto first = std::ranges::find_if_not(code, [&](ValueId v) { return s_.is_quiet(v); });
+    if (first != code.end() && !s_.at(*first).operands.empty())
+      if (const ValueId stored = s_.resolve(s_.at(*first).operands[0]);
+          s_.at(stored).kind == ValueKind::Exception && s_.at(stored).block == region.handler)
+        exception = stored;
   }
   if (exception && forward_in_[next] == 1) seeds_[next] = {exception, st};
   go(t, 0, body, ctx);

@@ -203,7 +203,6 @@ class Emitter : StatementGraph {
   /// leaves, nothing is gone to.
   void leave_by_break(StmtId st, std::uint32_t h, const LoopShape& shape,
                       const std::vector<std::uint32_t>& after, std::uint32_t l, const Context& ctx);
-  void go_outer(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx);
   bool gen_while(std::uint32_t h, std::uint32_t l, const Context& ctx);
   /// The body, the `else` and what follows of a `for` or a `while` with a test.
   void gen_loop_rest(StmtId st, std::uint32_t h, int stay, int leave, const LoopShape& shape,
