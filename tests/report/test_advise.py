@@ -1559,6 +1559,104 @@ def test_a_loop_that_torch_unrolls_once_nothing_keeps_its_function_out_is_named(
     assert told.startswith("then torch unrolls the loop at loops.py:3: ")
 
 
+ROUNDS = (
+    "import torch\n\ndef shown(x):\n    print(x)\n    return x\n\n"
+    "def f(xs):\n    for x in xs:\n        n = x.item()\n        x = shown(x)\n%s    return n\n"
+)
+
+
+def given_up_in_a_loop(tmp_path, more, **shown):
+    """A run of a function that torch gave up at `.item()` in a loop, and of one that it calls."""
+    program = tmp_path / "rounds.py"
+    program.write_text(ROUNDS % more)
+    stack = ['  File "%s", line 9, in f\n    n = x.item()\n' % program]
+    met = dict(ITEM, location="%s:9" % program, user_stack=stack)
+    outer = compiled(program, 7, 1.0, breaks=[met], failure="Unsupported: Tensor.item")
+    outer.update(compile_id="1/0", qualname="f", user_stack=["%s:7 in f: " % program])
+    at = ["%s:10 in f: x = shown(x)" % program, "%s:3 in shown: " % program]
+    inner = dict(compiled(program, 3, 2.0), compile_id="2/0", name="c", user_stack=at)
+    inner = dict(inner, replaced=True, verdict="exact", **shown)
+    function = {"name": "shown", "filename": str(program), "firstlineno": 3, "entries": [inner]}
+    return run_of([outer], functions=[function])
+
+
+@pytest.mark.parametrize(
+    "more, met, left",
+    [
+        ("", True, "the next break there is rounds.py:4: until it is removed, too, "),
+        ("        if x.sum().mean() > 1:\n            break\n", False, "may be rounds.py:11: "),
+        ("        print(n)\n", False, "the next break there may be rounds.py:11: "),
+        ("    print(n)\n", False, ""),
+    ],
+)
+def test_a_change_after_which_another_break_keeps_a_function_uncompiled_has_no_figure(
+    tmp_path, more, met, left
+):
+    prints = {"location": "%s:4" % (tmp_path / "rounds.py"), "reason": "Failed to trace print"}
+    run = given_up_in_a_loop(tmp_path, more, breaks=[prints] if met else [])
+    told = advise.text(run)
+    assert (left in told) if left else ("the next break" not in told)
+    assert ("1. no figure yet" in told) == bool(left)
+    assert ("then torch unrolls" in told) == (not left)
+    readme = "\n".join(advise.Advice(run).brief())
+    assert ("no figure yet, " in readme) == bool(left)
+    assert (left[:1].upper() + left[1:] in readme) or not left.startswith("the next")
+
+
+@pytest.mark.parametrize("stays, gone", [(False, [1]), (True, [])])
+def test_a_recompile_stays_where_another_break_keeps_what_calls_it_uncompiled(
+    tmp_path, stays, gone
+):
+    body = "def g(x):\n    for n in (2, 3):\n        h(n)\n"
+    body += "        if x.sum().mean() > n:\n            break\n" if stays else ""
+    run = called_at_a_break(tmp_path, body)
+    stack = ['  File "%s", line 6, in g\n    h(n)\n' % (tmp_path / "b.py")]
+    run["unattributed"][0]["breaks"][0]["user_stack"] = stack
+    run["unattributed"][0]["metrics"]["co_name"] = "g"
+    found = advise.changes(run)
+    assert [one.line for change in found for one in change.gone] == gone
+    assert ("also removes" in advise.text(run)) == bool(gone)
+    told = [gone_with for _, _, gone_with in advise.Advice(run).ranked().values()]
+    assert any(one.startswith("Nothing is left") for one in told) == bool(gone)
+
+
+def test_what_compiles_the_rest_again_and_again_comes_before_the_break_in_front_of_it(tmp_path):
+    program = tmp_path / "grows.py"
+    program.write_text(
+        "def f(x):\n    x = x + 1\n    y = x.item()\n    seen.append(y)\n    return y\n"
+    )
+    name = "torch_dynamo_resume_in_f_at_3"
+    met = dict(ITEM, location="%s:3" % program)
+    whole = dict(compiled(program, 1, 1.0, breaks=[met], calls=[name]), compile_id="1/0", name="c")
+    rests = [dict(compiled(program, 3, 1.0), compile_id="2/0", name="d")]
+    for size in (1, 2, 3):
+        reason = "2/%d: len(self.seen) == %d" % (size - 1, size - 1)
+        rests.append(dict(again(program, 3, 1.0, ""), reasons=[reason], name="d%d" % size))
+        rests[-1]["compile_id"] = "2/%d" % size
+    functions = [
+        {"name": "f", "filename": str(program), "firstlineno": 1, "entries": [whole]},
+        dict(name=name, global_name=name, is_resume=True, entries=rests),
+    ]
+    functions[1].update(filename=str(program), firstlineno=3)
+    run = run_of([], functions=functions)
+    recompile, cut = advise.changes(run)
+    assert (recompile.kind, cut.kind) == ("recompile", "break")
+    told = advise.text(run)
+    assert "2. no figure yet  grows.py:3\n" in told and "up to" in told.partition("\n")[0]
+    assert (
+        "first the change for grows.py:" in told and "compile the whole function as often" in told
+    )
+    # what the function itself is compiled again for, too, it would be compiled for anyway
+    whole_again = dict(again(program, 1, 1.0, ""), reasons=["1/0: len(self.seen) == 0"], name="e")
+    functions[0]["entries"].append(dict(whole_again, compile_id="1/1"))
+    told = advise.text(run)
+    assert "first the change" not in told
+    # with which a run after a change can be compared
+    assert told.endswith(
+        "\nthis run: 6 compiles, 4 recompiles, 1 graph break; after a change, compare these"
+    )
+
+
 def test_of_several_lines_of_one_change_the_one_that_costs_most_is_named():
     said = {"reason": "item", "text": "call_function item"}
     found = []

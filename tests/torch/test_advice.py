@@ -22,7 +22,7 @@ from programs import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
 from depyf import advice, advise, compiling, summary  # noqa: E402
-from depyf.advice import breaks, recompiles, uses  # noqa: E402
+from depyf.advice import breaks, recompiles, tensor_arguments, uses  # noqa: E402
 from depyf.report import overview, words  # noqa: E402
 
 #: what helps changes with torch; the pairs are those of the torch that the project is pinned to
@@ -185,6 +185,88 @@ def test_advice_that_is_followed_holds_for_other_inputs_and_warns_of_nothing(row
     if more - told:  # what torch says of the program as it was is not of the change
         told |= left_and_told(before, row.key + " other before", **seed)[1]
     assert not more - told
+
+
+@pytest.mark.skipif(not PINNED, reason="the table is of torch 2.13")
+@pytest.mark.parametrize("name", sorted(tensor_arguments.TAKE_TENSORS))
+def test_what_takes_a_tensor_in_place_of_a_float_takes_it_in_a_graph(name):
+    call = tensor_arguments.TAKE_TENSORS[name]
+    assert re.search(r"\b%s\(" % name, call)
+    text = (
+        '@torch.compile(backend="aot_eager", fullgraph=True)\ndef f(x, y, v):\n    return %s\n'
+        "x, y = torch.arange(1.0, 4.0), torch.full((3,), 2.0)\n"
+        "result = [f(x, y, %s) for v in (0.1, 0.25, 0.5)]\n"
+    )
+    result, nodes = run(text % (call, "torch.tensor(v)"), "tensor " + name)
+    assert [len(one.breaks) for one in nodes] == [0]
+    wanted, _ = run(text % (call, "v"), "float " + name, eager=True)
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="the words are those of torch 2.13")
+@pytest.mark.parametrize("call, told", [("x.clamp(max=n)", True), ("F.elu(x, n)", False)])
+def test_a_tensor_is_advised_only_for_what_takes_one(call, told):
+    text = (
+        "import torch.nn.functional as F\n"
+        '@torch.compile(backend="aot_eager")\ndef f(x, n):\n    return %s + 1\n'
+        "result = [f(torch.ones(3), n) for n in (0.1, 0.2, 0.3)]\n"
+    )
+    nodes = run(text % call, "a float")[1]
+    found = [
+        one for node in nodes for one in node.reasons if one["row"] == "float used as a constant"
+    ]
+    assert found or not told
+    assert all(
+        any("torch.tensor(n) instead" in text for text in one["help"]) == told for one in found
+    )
+    assert not any("if the operator" in text for one in found for text in one["help"])
+
+
+LOGGED = """
+import logging
+log = logging.getLogger("a program")
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(2):
+            x = x * x.sum().item()
+        log.warning("a step %s", x)
+        return x
+
+result = torch.compile(Model(), backend="eager")(torch.ones(3))
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="the words are those of torch 2.13")
+def test_logging_that_torch_compiles_by_itself_has_no_setting_that_has_no_effect():
+    nodes = run(LOGGED, "logged alone")[1]
+    found = [one for node in nodes for one in node.breaks if one["row"].startswith("log")]
+    assert found
+    for one in found:
+        assert one["help"] == ["Log outside of the compiled function, or after it."], one
+        assert one["why"].startswith("The line that logs runs as plain Python, so torch compiles")
+    explanation = "Dynamo does not know how to trace the builtin `time.time.` This is skipped."
+    said = dict(found[0], row="log function", explanation="", raw=explanation)
+    words.describe_logged_alone(said, "Logger.makeRecord", logging.__file__)
+    assert said["why"].endswith("by itself, and does not trace `time.time`.")
+
+
+@pytest.mark.skipif(not PINNED, reason="the settings are of torch 2.13")
+def test_only_a_function_that_torch_can_call_later_is_advised_for_it():
+    text = LOGGED.replace("        for _ in range(2):\n            x = x * x.sum().item()\n", "")
+    for called, setting in (("log.warning", "ignore"), ("logging.warning", "reorderable")):
+        nodes = run(text.replace("log.warning", called), called)[1]
+        told = [patch for node in nodes for one in node.breaks for patch in one["patches"] if patch]
+        assert [one.partition("config.")[2].partition("_")[0] for one in told] == [setting], told
+
+
+@pytest.mark.skipif(not PINNED, reason="the words are those of torch 2.13")
+def test_nothing_is_advised_to_be_returned_by_a_forward_hook():
+    hooked = breaks.BY_KEY["item in a list by a hook"].help[0].before
+    nodes = run(hooked, "a hook")[1]
+    (found,) = [one for one in nodes[0].breaks + [nodes[0].failure] if one][:1]
+    assert found["row"] == "item in a list by a hook"
+    assert not any("Return the tensor" in text for text in found["help"])
 
 
 def test_each_piece_of_advice_stands_alone():

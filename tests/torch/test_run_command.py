@@ -483,8 +483,8 @@ def test_a_setting_that_a_change_above_makes_is_no_change_of_its_own(start, tmp_
     # what keeps the function uncompiled then
     monkeypatch.chdir(tmp_path)
     every = advise.text(summary.load("dump"), most=9)
-    assert "rounds runs uncompiled at each call because of it; that time is not counted. " in every
-    assert "rounds.py:26 may keep it so: that line needs a tensor's values, too." in every
+    assert "rounds runs uncompiled at each call because of it; that time is not counted." in every
+    assert "next break there is rounds.py:17: until it is removed, too, the function stays" in every
 
 
 def test_numbers_of_numpy_that_torch_draws_with_its_own_generator_are_told(start, tmp_path):

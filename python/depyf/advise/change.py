@@ -17,11 +17,15 @@ from typing import Tuple
 #: `unsure`: (file, line) of the breaks that stay, and because of which torch may need more time
 #: after the change than before, so that `seconds` are no figure, the first that is met first;
 #: `cause` is the one of `overview.causes`; `alone` are the seconds that it would save without the
-#: changes above it, where `seconds` are what is left after them
+#: changes above it, where `seconds` are what is left after them; `left` is ((file, line), whether
+#: torch met it) of the break that keeps uncompiled what the change is about, or None; `first` are
+#: the changes of recompiles that are to be made before, as without the break all of a function is
+#: compiled again for them: with one of the two, `seconds` are no figure
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause alone",
+    "shown_at outermost unsure cause alone left first",
+    defaults=(None, ()),
 )
 #: what a patch asks of a run: the file that it began with, and its nodes
 Known = namedtuple("Known", "program nodes")
@@ -35,3 +39,13 @@ def shown_at(change: Change) -> Tuple[str, int]:
 def fails(one: Change) -> bool:
     """Whether torch gave a function up because of what a change is about."""
     return one.kind == "failure" and one.row not in ("nothing to compile", "limit")
+
+
+def is_open(change: Change) -> bool:
+    """Whether it depends on other changes what a change saves."""
+    return bool(change.unsure or change.left or change.first)
+
+
+def is_late(change: Change) -> bool:
+    """Whether others are to be made before: it may cost more than it saves by itself."""
+    return bool(change.unsure or change.first)

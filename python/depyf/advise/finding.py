@@ -126,8 +126,13 @@ def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tup
     file = said["file"]
     if file and not os.path.isabs(file) and function_at[0].endswith(file):
         file = function_at[0]
+    named = re.findall(r"\w+", said["name"]) if said["kind"] == "value" else []
+    lines = uses.lines_naming(file, said["line"], named[-1]) if named else []
+    line = said["line"]
+    if lines and line not in lines:  # the graph is cut there, and guards what follows uses
+        line = next((one for one in lines if one > line), line)
     of_value = said["kind"] in ("value", "container") and said["line"] and os.path.isabs(file)
-    return (file, said["line"]) if of_value and not words.in_library(file) else None
+    return (file, line) if of_value and not words.in_library(file) else None
 
 
 def _merged_by_value(

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 from depyf.advise.change import Change
 from depyf.advise.order import rank_of
+from depyf.advise.staying import leaves_outer
 
 #: a setting in an advice or a patch
 _SETTING = re.compile(r"\btorch\._dynamo\.config\.\w+ = True")
@@ -37,7 +38,8 @@ def without_gone(merged: List[Change]) -> List[Change]:
                 for each in (other,) + other.also
                 if not each.within and each.kind != "recompile"
             }
-            if all(each.within and each.within <= removed for each in (one,) + one.also):
+            within = all(each.within and each.within <= removed for each in (one,) + one.also)
+            if within and not leaves_outer(one, removed):
                 kept[at] = _and_gone(other, one)
                 kept.remove(one)
                 break
@@ -80,7 +82,9 @@ def _as_removed(found: List[Change]) -> List[Change]:
             places.add((one.file, one.line))
     kept = []
     for one in found:
-        apart = one.kind == "recompile" and not any(map(one.within.issubset, removed.values()))
+        apart = one.kind == "recompile" and not any(
+            one.within <= places and not leaves_outer(one, places) for places in removed.values()
+        )
         one = one._replace(within=frozenset()) if apart else one
         if one.within or one.advice:
             kept.append(one)

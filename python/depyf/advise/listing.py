@@ -6,7 +6,8 @@ from depyf.advise.change import Change, shown_at
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import merged_by_advice, one_for_each_advice, without_done, without_gone
 from depyf.advise.order import Order, taken_one_by_one
-from depyf.advise.wording import left_out, saving, told_given_up
+from depyf.advise.staying import failing_in, kept_by, recompiled_behind
+from depyf.advise.wording import left_out, saving, sentences_of, told_given_up
 from depyf.schema import Document
 from depyf.terminal import place, shown
 
@@ -87,7 +88,8 @@ class Advice:
             words = " ".join(one.words.split()) + told_given_up(one, number, {}) + left_out(one)
             words += "" if words.endswith(".") else "."
             head = "%d. %s, %s: %s" % (number, saving(one), place(file, line, False), words)
-            rows.append(shown("%s Change: %s" % (head, " ".join(one.advice.split()))))
+            told = "%s Change: %s" % (head, " ".join(one.advice.split()))
+            rows.append(shown(" ".join([told] + sentences_of(one))))
         return rows
 
     def heads(self) -> List[Tuple[Dict[str, Any], str, str]]:
@@ -115,6 +117,13 @@ def _lead_with(change: Change) -> None:
                 one["patches"] = [""] if at is None else one["patches"][at:]
 
 
+def _told_whole(change: Change, every: List[Change]) -> Change:
+    """A change with what it leaves, and what is to be made before it."""
+    kept = [kept_by(change, one) for one in failing_in(change)]
+    left = next(((place, met) for place, met in kept if place is not None), None)
+    return change._replace(left=left, first=tuple(recompiled_behind(change, every)))
+
+
 def _listed(found: List[Change], most: int) -> List[Change]:
     """See `Advice.listed`."""
     merged = without_done(one_for_each_advice(without_gone(merged_by_advice(found))))
@@ -123,6 +132,8 @@ def _listed(found: List[Change], most: int) -> List[Change]:
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
     if len(kept) < len(found):
         return _listed(kept, most)
+    # a failure without advice of its own that no other change removes is no change
+    merged = [_told_whole(one, merged) for one in merged if one.advice]
     order = Order(merged)
     chosen = taken_one_by_one(merged, {}, order.rank, most, order.told)
     places = {id(one.cause) for one in chosen}

@@ -3,8 +3,8 @@
 import heapq
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from depyf.advice import uses
-from depyf.advise.change import Change, fails, shown_at
+from depyf.advise.change import Change, fails, is_late, is_open, shown_at
+from depyf.advise.staying import kept_by
 
 
 def taken_one_by_one(
@@ -35,7 +35,7 @@ def taken_one_by_one(
         found.append(one)
         if told is not None:
             told |= _spares(one)
-        if not one.unsure:
+        if not is_open(one):
             taken.update((key, max(value, taken.get(key, 0.0))) for key, value in one.each.items())
     return found
 
@@ -46,8 +46,6 @@ def _left(change: Change, taken: Dict[str, float]) -> Change:
     return change._replace(seconds=sum(left), alone=sum(change.each.values()))
 
 
-#: a setting with which numbers that depend on values are in the graph
-_OF_NUMBERS = "capture_scalar_outputs = True"
 #: a break costs time at each call, too, which its seconds of compiling leave out
 _OF_A_BREAK = 2
 #: parts of all compiling; what differs by less is no difference, as times vary from run to run
@@ -82,11 +80,11 @@ class Order:
         costs most: which changes are listed.
         """
         spared = _spares(one) - self.told
-        return (not spared, bool(one.unsure)) + self._by(one, _weight(one))
+        return (not spared, is_late(one)) + self._by(one, _weight(one))
 
     def by_saving(self, one: Change) -> Tuple[Any, ...]:
         """What saves most first."""
-        return (bool(one.unsure),) + self._by(one, one.seconds)
+        return (is_late(one),) + self._by(one, one.seconds)
 
     def _by(self, one: Change, seconds: float) -> Tuple[Any, ...]:
         compiles = sum(1 for value in one.each.values() if value >= _LEAST)
@@ -98,36 +96,10 @@ def _spares(one: Change) -> Set[Any]:
     return {
         each.function
         for each in (one,) + one.gone
-        if each.gave_up > 0 or each.row == "limit" or fails(each) and not line_left(one, each)
+        if each.gave_up > 0 or each.row == "limit" or fails(each) and kept_by(one, each)[0] is None
     }
 
 
 def rank_of(one: Change) -> Tuple[Any, ...]:
     """The place of a change by itself: what runs uncompiled first, then what costs most."""
-    return not _spares(one), bool(one.unsure), -_weight(one)
-
-
-def met_at(failing: Change) -> Tuple[str, int]:
-    """(file, line) at which a function that torch gave up is left: it breaks there, or calls what
-    breaks; line 0 where torch does not tell.
-    """
-    node = failing.cause["nodes"][0]
-    ways = [node.way_to(raw) for raw in node.entry.get("breaks") or ()]
-    return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
-
-
-def line_left(change: Change, failing: Change) -> int:
-    """The line that may keep a function uncompiled after a change, as torch has not met it yet; 0
-    for none.
-    """
-    file, begin = failing.cause["nodes"][0].place
-    at_once = {(one.file, one.line) for one in (change,) + change.also + change.gone}
-    at_once.add(met_at(failing))
-    of_numbers = _OF_NUMBERS not in change.advice
-    left = [
-        line
-        for line in uses.values_needed_in(file, begin, of_numbers)
-        if (file, line) not in at_once
-    ]
-    behind = [line for line in left if line > met_at(failing)[1]]
-    return (behind or left or [0])[0]
+    return not _spares(one), is_late(one), -_weight(one)

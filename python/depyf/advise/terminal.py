@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Optional
 
 from depyf.advice import NO_ACTION
 from depyf.advise.causing import breaks_causing
-from depyf.advise.change import Change, shown_at
+from depyf.advise.change import Change, is_open, shown_at
 from depyf.advise.listing import Advice
 from depyf.advise.wording import (
     FIRST,
@@ -91,7 +91,20 @@ def text(
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
+    if nodes:
+        rows.append(_counted(nodes))
     return "\n".join(rows)
+
+
+def _counted(nodes: List[Any]) -> str:
+    """A line by which a run after a change can be compared with this one."""
+    counts = (
+        ("compile", len(nodes)),
+        ("recompile", sum(1 for one in nodes if one.entry.get("reasons") and not one.is_limit)),
+        ("graph break", sum(len(one.entry.get("breaks") or ()) for one in nodes)),
+    )
+    told = ["%d %s%s" % (count, name, "s"[count == 1 :]) for name, count in counts]
+    return "this run: %s; after a change, compare these" % ", ".join(told)
 
 
 #: the heading of rows that tell what compiling was for; what can be saved is told of the changes
@@ -168,7 +181,7 @@ def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: boo
     """
     from depyf.report import overview
 
-    least = min([one.seconds for one in top if not one.unsure], default=0.0)
+    least = min([one.seconds for one in top if not is_open(one)], default=0.0)
     every = [each for one in top for each in (one,) + one.also + one.gone]
     listed = {(each.file, each.line) for each in every if each.kind != "recompile"}
     rows = []

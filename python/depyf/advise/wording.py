@@ -5,9 +5,9 @@ from typing import Any, Dict, List
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
-from depyf.advise.change import Change, fails, shown_at
+from depyf.advise.change import Change, fails, is_open, shown_at
 from depyf.advise.finding import BESIDE
-from depyf.advise.order import line_left, met_at
+from depyf.advise.staying import met_at
 from depyf.terminal import place, shown
 
 _GAVE_UP = (
@@ -29,6 +29,8 @@ def waits(change: Change, above: List[Change]) -> bool:
 
 def saving(change: Change) -> str:
     """What a change saves, in words."""
+    if change.left or change.first:
+        return "no figure yet"
     if change.unsure:
         return "may save or cost compile time"
     more = " more" if change.alone - change.seconds >= 0.005 else ""
@@ -44,7 +46,7 @@ def _unrolled(change: Change, links: bool) -> List[str]:
     of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
     if not fails(change) or change.advice in of_loop:
         return []
-    file, line = met_at(change)
+    file, line = met_at(change.cause["nodes"][0])
     loops = [at for kind, at in uses.uncut_around(file, line) if kind != "try"] if line else []
     form = (
         "then torch unrolls the loop at %s: it traces each round, and compiles again for another "
@@ -55,14 +57,44 @@ def _unrolled(change: Change, links: bool) -> List[str]:
 
 def longer(change: Change, links: bool) -> List[str]:
     """What is told of a change after which torch may need more time to compile."""
+    rows = _before_or_next(change, links)
+    if change.left:
+        return rows
     if not change.unsure:
-        return _unrolled(change, links)
+        return rows + _unrolled(change, links)
     form = (
         "then the graph breaks at %s: torch traces up to there for each function around this line, "
         "so it may need longer than before, unless that break is removed, too"
     )
     file, line = change.unsure[0]
-    return [form % place(file, line, links)]
+    return rows + [form % place(file, line, links)]
+
+
+def _before_or_next(change: Change, links: bool) -> List[str]:
+    rows = [_BEFORE % _named(one, links) for one in change.first[:1]]
+    if change.left:
+        (file, line), met = change.left
+        rows.append((_NEXT if met else _MAY_BE_NEXT) % place(file, line, links))
+    return rows
+
+
+def sentences_of(change: Change) -> List[str]:
+    """What is to be done before a change, and what is left to do after it, as sentences."""
+    return [one[:1].upper() + one[1:] + "." for one in _before_or_next(change, False)]
+
+
+_NEXT = "the next break there is %s: until it is removed, too, the function stays uncompiled"
+_MAY_BE_NEXT = "the next break there may be %s: then the function stays uncompiled"
+#: of a break behind which a function is compiled again and again
+_BEFORE = (
+    "first the change for %s: torch compiles what is behind this line again and again for it, and "
+    "without the break it would compile the whole function as often"
+)
+
+
+def _named(change: Change, links: bool) -> str:
+    words = plain(re.split(r"[.;] ", change.words)[0])
+    return "%s (%s)" % (place(*shown_at(change), links), words)
 
 
 def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
@@ -134,7 +166,7 @@ def left_out(change: Change) -> str:
     told = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
     end = "" if change.words.endswith(".") else "."
     form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
-    return form % (end, told, "s" if len(names) == 1 else "") + _kept_so(change, failing[0])
+    return form % (end, told, "s" if len(names) == 1 else "")
 
 
 def _subject(node: Any) -> str:
@@ -143,15 +175,9 @@ def _subject(node: Any) -> str:
     return form % (node.title, node.resumes_at) if node.is_resume else str(node.title)
 
 
-def _kept_so(change: Change, failing: Change) -> str:
-    line = line_left(change, failing)
-    form = " %s may keep it so: that line needs a tensor's values, too."
-    return form % place(failing.cause["nodes"][0].place[0], line, False) if line else ""
-
-
 def together(top: List[Change], nodes: List[Any]) -> List[str]:
     """A line about what several changes save together, where a compile counts at more than one."""
-    top = [one for one in top if not one.unsure]
+    top = [one for one in top if not is_open(one)]
     if all(one.alone - one.seconds < 0.005 for one in top):
         return []
     form = "together up to %.2f of the %.2f s of compiling: each counts what those above it leave"

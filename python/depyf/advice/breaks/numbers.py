@@ -48,6 +48,23 @@ def f(x):
 
 result = [f(torch.ones(3)) for _ in range(3)]
 """
+_HOOKED = """
+seen = []
+layer = torch.nn.Linear(3, 3)
+torch.nn.init.constant_(layer.weight, 0.5)
+torch.nn.init.constant_(layer.bias, 1.0)
+
+def watch(module, args, output):
+    seen.append(output.sum().item())
+
+hook = layer.register_forward_hook(watch)
+
+@torch.compile(backend="eager")
+def f(x):
+    return layer(x) * 2
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
 _INDEX = """
 @torch.compile(backend="eager")
 def f(x, at):
@@ -392,10 +409,32 @@ for x in (torch.ones(3), torch.zeros(3)):
         names=r"\n\? (?P<at>line \d+) asserts it",
     ),
     _number(
+        "item in a list by a hook",
+        "A forward hook converts a tensor's value to a Python number, which {at} adds to a list, "
+        "so Python must wait for the value. torch's capture_scalar_outputs does not help: the "
+        "list is guarded by its length.",
+        [
+            helps(
+                "Take the hook off the compiled module. Return what it looks at from the compiled "
+                "function, beside the result, and append outside. Return nothing from the hook "
+                "itself: what a forward hook returns replaces the module's output.",
+                _HOOKED,
+                _HOOKED.replace("hook = layer.register_forward_hook(watch)\n\n", "").replace(
+                    "    return layer(x) * 2\n\nresult = [f(torch.ones(3)) for _ in range(3)]",
+                    "    hidden = layer(x)\n    return hidden * 2, hidden\n\nresult = []\n"
+                    "for _ in range(3):\n    y, hidden = f(torch.ones(3))\n"
+                    "    watch(layer, (), hidden)\n    result.append(y)",
+                ),
+            ),
+        ],
+        where=r"\n\? in a forward hook[^?]*\n\? line \d+ appends it",
+        names=r"\n\? (?P<at>line \d+) appends it",
+    ),
+    _number(
         "item in a list",
         "A tensor's value is converted to a Python number, which {at} adds to a list, so Python "
         "must wait for the value. torch's capture_scalar_outputs does not help: the list is "
-        "guarded by its length, as is a list of tensors.",
+        "guarded by its length, and by the numbers in it.",
         [
             helps(
                 "Return the tensor. Convert it to a number and append that outside of the "

@@ -208,8 +208,7 @@ ROWS = (
         "",
         [
             helps(
-                "dynamic=True does not help: {maker} {name} a constant. Pass {tensor} instead, if "
-                "the operator accepts a tensor.",
+                "dynamic=True does not help: {maker} {name} a constant. Pass {tensor} {instead}.",
                 _CLAMP,
                 _CLAMP.replace("arange(4.0), limit)", "arange(4.0), torch.tensor(limit))"),
             ),
@@ -316,8 +315,8 @@ for rate in (0.25, 0.5, 1.5):
         "",
         [
             helps(
-                "dynamic=True does not help: {maker} {name} a constant. Make it a tensor where "
-                "the program sets it, if the operator accepts a tensor.",
+                "dynamic=True does not help: {maker} {name} a constant. Where the program sets "
+                "it, make it a tensor {instead}.",
                 _CLAMP_ATTRIBUTE,
                 _CLAMP_ATTRIBUTE.replace(
                     "model.limit = limit", "model.limit = torch.tensor(limit)"

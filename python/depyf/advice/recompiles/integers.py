@@ -136,6 +136,17 @@ def f(x, count):
 count = Count()
 result = [f(torch.ones(3), count) for _ in range(4)]
 """
+_COUNTS = """
+counts = {"calls": 0, "large": 0}
+
+@torch.compile(backend="eager")
+def f(x):
+    counts["calls"] += 1
+    counts["large"] += 2
+    return x.sum() + 1
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 ROWS = (
     row(
         "integer used as a constant",
@@ -144,7 +155,8 @@ ROWS = (
             helps(
                 "dynamic=True does not help: the code makes {name} a constant, for example as "
                 "the length of a loop, which torch unrolls. Compile the loop's body as a "
-                "separate function, or compute with a tensor.",
+                "separate function, and take torch.compile off the function around the loop, which "
+                "would take the body in. Or compute with a tensor.",
                 _TIMES,
                 """
 @torch.compile(backend="eager")
@@ -354,6 +366,31 @@ result = [model(torch.ones(3)) for _ in range(4)]
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _COUNTER.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch._dynamo.config.{setting} = True",
+            ),
+        ],
+    ),
+    row(
+        "counter in a dict",
+        "",
+        [
+            helps(
+                "A number of a dict is a constant of the graph, and as long as the function "
+                "changes one of {owner}, torch may guard all of them. Change {owner} outside of "
+                "the compiled function, all of its numbers.",
+                _COUNTS,
+                """
+counts = {"calls": 0, "large": 0}
+
+@torch.compile(backend="eager")
+def f(x):
+    return x.sum() + 1
+
+result = []
+for _ in range(4):
+    counts["calls"] += 1
+    counts["large"] += 2
+    result.append(f(torch.ones(3)))
+""",
             ),
         ],
     ),

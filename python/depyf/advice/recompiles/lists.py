@@ -142,8 +142,8 @@ for places in ("ab", "abc", "bcac"):
         "",
         [
             helps(
-                "A list that grows at each call is guarded by its length: append outside of the "
-                "compiled function, and do not read the list inside.",
+                "A list that grows at each call is guarded by its length, and by each number in "
+                "it: append outside of the compiled function, and do not read the list inside.",
                 _HISTORY,
                 """
 history = []

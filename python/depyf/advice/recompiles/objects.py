@@ -158,6 +158,24 @@ def embed(text):
 
 result = [embed(text) for text in ("the cat", "the cat sat", "cat the sat the")]
 """
+_SET_LATER = """
+class Config:
+    def __init__(self):
+        self.kind = None
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.config = Config()
+
+    def forward(self, x):
+        if self.config.kind is None:
+            self.config.kind = "single"
+        return x * 2 if self.config.kind == "single" else x
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(3)]
+"""
 ROWS = (
     row(
         "type",
@@ -426,6 +444,19 @@ def embed(tokens):
 result = [embed(tokenize(text)) for text in ("the cat", "the cat sat", "cat the sat the")]
 """,
             ),
+        ],
+    ),
+    row(
+        "none that is set",
+        "",
+        [
+            helps(
+                "Give {name} its value before the compiled function is called for the first time, "
+                "as where the object is made: then it is the same at all calls. If the function "
+                "itself sets it, look up what it sets.",
+                _SET_LATER,
+                _SET_LATER.replace("self.kind = None", 'self.kind = "single"'),
+            )
         ],
     ),
     row(

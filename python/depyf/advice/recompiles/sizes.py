@@ -231,7 +231,9 @@ result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
         [
             helps(
                 "dynamic=True and mark_dynamic do not help: torch unrolls the loop at {at}, "
-                "which makes the size a constant. Compile the loop's body as a separate function.",
+                "which makes the size a constant. Compile the loop's body as a separate function, "
+                "and take torch.compile off the function around the loop, which would take the "
+                "body in.",
                 _UNROLLED,
                 """
 @torch.compile(backend="eager")

@@ -1,10 +1,10 @@
 """Where a program's loops begin, and what is in a round of them."""
 
 import ast
-from typing import Any, List, Tuple
+from typing import Any, List, Set, Tuple
 
 from depyf.advice.uses.containers import shows
-from depyf.advice.uses.names import method_of, names_in
+from depyf.advice.uses.names import method_of, names_in, path_of
 from depyf.advice.uses.needs import decided_at, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
 
@@ -59,6 +59,61 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
                 found.append((type(child).__name__.lower(), child.lineno))
             work.append(child)
     return found
+
+
+def lines_of_statement(file: str, line: int) -> range:
+    """The lines of the loop or `try` that begins at a line."""
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, (ast.For, ast.While, ast.Try)) and node.lineno == line:
+            return range(line, last_line(node) + 1)
+    return range(line, line + 1)
+
+
+#: functions and methods of tensors whose results a branch can only be on as tensors
+_REDUCED = frozenset(
+    "all allclose any amax amin equal isfinite isinf isnan max mean min norm std sum var".split()
+)
+
+
+def breaks_in(file: str, line: int, orders: bool) -> List[int]:
+    """The lines of the function around a line that break a graph, as far as its source tells: what
+    prints, what branches on what is computed of all of a tensor.
+
+    Args:
+        orders: whether those that sort by a key, or pick the largest by one, are among them.
+    """
+    function = read_at(file, line)[1]
+    nodes = walked(function)
+    reduced: Set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _is_reduced(node.value):
+            reduced |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
+            found.add(node.lineno)
+        elif isinstance(node, ast.Call) and orders and any(map(_is_lambda, node.keywords)):
+            found.add(node.lineno)
+        elif isinstance(node, (ast.If, ast.While)):
+            test: Any = node.test
+            parts = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+            if any(_is_reduced(one) or getattr(one, "id", "") in reduced for one in parts):
+                found.add(node.lineno)
+    return sorted(found)
+
+
+def _is_lambda(given: ast.keyword) -> bool:
+    return given.arg == "key" and isinstance(given.value, ast.Lambda)
+
+
+def _is_reduced(node: Any) -> bool:
+    """Whether an expression is plainly one value of a tensor, as a tensor."""
+    called = getattr(node, "func", None) if isinstance(node, ast.Call) else None
+    if not isinstance(called, ast.Attribute) or called.attr not in _REDUCED:
+        return False
+    owner = path_of(called.value)
+    return owner == "torch" or isinstance(called.value, ast.Call)
 
 
 def computed_after(file: str, line: int) -> int:

@@ -4,7 +4,7 @@ import ast
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from depyf.advice.uses.trees import last_line, parsed, walked
+from depyf.advice.uses.trees import last_line, parsed, read_at, walked
 
 
 def unwrapped(index: Any) -> Any:
@@ -166,3 +166,13 @@ def names_in(node: ast.AST) -> Set[str]:
     """The names and paths of attributes in an expression."""
     found = {path_of(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
     return found - {""}
+
+
+def keys_changed(file: str, line: int, owner: str) -> Set[str]:
+    """The keys, as they are written, of a dict that the function around a line counts up."""
+    return {
+        ast.dump(unwrapped(one.target.slice))
+        for one in walked(read_at(file, line)[1])
+        if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Subscript)
+        if path_of(one.target.value) == owner
+    }

@@ -5,7 +5,7 @@ import linecache
 import os
 import tokenize
 from functools import lru_cache
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf import compiling
 
@@ -115,6 +115,16 @@ def function_around(file: str, line: int) -> Optional[Any]:
 def first_lines(function: Any) -> Iterator[int]:
     """The lines at which a function may be said to begin: its decorators', and up to its body."""
     yield from range(_begins(function), function.body[0].lineno + 1)
+
+
+def lines_naming(file: str, line: int, name: str) -> List[int]:
+    """The lines of the function around a line that have a name, an attribute or a key of it."""
+    found = set()
+    for node in walked(function_around(file, line)):
+        told = getattr(node, "id", "") or getattr(node, "attr", "") or getattr(node, "value", "")
+        if told == name and hasattr(node, "lineno"):
+            found.add(int(node.lineno))
+    return sorted(found)
 
 
 def function_starting_at(file: str, line: int) -> Optional[Any]:

@@ -5,7 +5,13 @@ from typing import Any, Dict, List, Sequence, Tuple
 from depyf import advice
 from depyf.advice import conditions
 from depyf.report import words
-from depyf.report.overview.guards import attribute_of, differing_in, numbers_beside, of_object
+from depyf.report.overview.guards import (
+    asked_for,
+    attribute_of,
+    differing_in,
+    numbers_beside,
+    of_object,
+)
 from depyf.report.overview.node import Node
 
 
@@ -19,6 +25,12 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 continue
             tried = node.tried(reason["tried"])
             others = differing_in(reason, tried, node.entry) if tried is not None else []
+            if reason["row"] == "counter in a dict":  # one change of all numbers of the dict
+                owner = reason["name"].partition("[")[0] + "["
+                others = [one for one in others if not one[0].startswith(owner)]
+            value = asked_for(node.entry, reason["name"])
+            if reason["row"] == "none" and "." in reason["name"] and value[:1] in ("'", '"'):
+                words.describe_set_later(reason, value)
             if others:
                 words.describe_differing(reason, others)
             elif tried is not None:

@@ -138,7 +138,7 @@ def _asked_of(entry: Document) -> Dict[Tuple[str, str], str]:
         text = words.short(str(guard.get("text") or ""))
         value, tensor = _IS_VALUE.match(text), _IS_TENSOR.match(text)
         if value is not None:
-            found["value", value.group("name")] = value.group("value") or "None"
+            found["value", attribute_of(value.group("name"))] = value.group("value") or "None"
         elif tensor is not None:
             for what in ("dtype", "grad"):
                 found[what, tensor.group("name")] = tensor.group(what)
@@ -155,7 +155,7 @@ def differing_in(
     the earlier one would not fit if the reason alone were gone. `after` is "" for any number.
     """
     now = _asked_of(entry)
-    own = words.short(reason["name"])
+    own = attribute_of(reason["name"])
     found = []
     for (what, name), before in _asked_of(tried).items():
         after = now.get((what, name), before)
@@ -167,6 +167,11 @@ def differing_in(
             form = "requires_grad=%s" if what == "grad" else "%s"
             found.append((name, form % before, form % after if after else ""))
     return found
+
+
+def asked_for(entry: Document, name: str) -> str:
+    """The value, as text, that the guards of a compile ask for of a name; "" where they do not."""
+    return _asked_of(entry).get(("value", attribute_of(name)), "")
 
 
 def numbers_beside(

@@ -6,7 +6,7 @@ import re
 from collections import namedtuple
 from typing import Any, Dict, List, Sequence, Tuple
 
-from depyf.advice import conditions, flows, uses
+from depyf.advice import conditions, flows, tensor_arguments, uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.reasons import (
     CONSTANT_OF_FLOAT,
@@ -245,7 +245,9 @@ def _float_row(
     operators = [one for one in used if one.kind == flows.OPERATOR]
     maker = _maker(operators)
     if not needing and not names:
-        return row, {"maker": maker}
+        every_one = [one.called.rpartition(".")[2] for one in operators]
+        instead = {"instead": tensor_arguments.hedge(every_one)} if every_one else {}
+        return row, dict(instead, maker=maker)
     names["maker"] = maker
     names["needing"] = _places_in_words(sorted(needing))
     tested = {
@@ -745,6 +747,12 @@ def describe_numbers(found: Said, others: Sequence[Tuple[str, str, str]]) -> Non
     found["words"] += "; beside it, " + told
     end = " That alone spares no compile: %s." % told
     found["help"] = [one + end if "mark_dynamic(" in one else one for one in found["help"]]
+
+
+def describe_set_later(found: Said, value: str) -> None:
+    """Says that an attribute that was None was set to a text after the first call."""
+    found["words"] = "`%s` was None, is %s" % (found["name"], value)
+    advise(found, "none that is set")
 
 
 def describe_stop(found: Said) -> None:

@@ -99,6 +99,7 @@ def of_break(found: Document) -> Said:
         said += "\n? line %d draws it" % drawn
     elif _NUMBER.search(reason):
         used, what = _use_of(filename, line)
+        said += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
         said += "\n? line %d %s it" % (used, what) if used else ""
     elif _SIZED.search(reason):
         used = uses.sized_at(filename, line)
@@ -140,6 +141,8 @@ def of_break(found: Document) -> Said:
     elif looped and _is_body_called(filename, line, stack):
         looped = ()
     given = advice_of(row, names) + [(one.text, "") for one in looped]
+    if row is not None and row.key in _LOGS and not _REORDERED.match(names.get("called", "")):
+        given = [one for one in given if not one[1].startswith(_REORDERS)]
     if row and row.key in break_rows.OF_NONE:
         asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
         if not uses.asks_for_none(filename, asked):
@@ -219,6 +222,7 @@ _NEEDED = (
     "item as an index",
     "tensor as an index",
     "item in a list",
+    "item in a list by a hook",
     "index into numpy's array",
 )
 #: the row of a number of which torch made a tensor, and with that setting does not get it back
@@ -250,6 +254,44 @@ def name_needed(found: Sequence[Said]) -> None:
                 begin + text if patch.startswith(_SETS) and not text.startswith(begin) else text
                 for text, patch in zip(one["help"], one["patches"])
             ]
+
+
+#: rows of what logs, and the functions of `logging` that torch can call after the graph
+_LOGS = ("log that is asked", "log", "log function")
+_REORDERED = re.compile(r"^logging\.(debug|info|warn|warning|error|critical|exception|log)$")
+_REORDERS = "torch._dynamo.config.reorderable_logging_functions.add("
+_LOGGED_ALONE = (
+    "The line that logs runs as plain Python, so torch compiles `%s` of Python's logging by "
+    "itself%s."
+)
+_IN_LOGGING = re.compile(r"[/\\]lib[/\\]python[\d.]+[/\\]logging[/\\]__init__\.py$")
+#: how torch names a builtin that it does not trace
+_BUILTIN = re.compile(r"trace the builtin `(?P<name>[\w.]+?)\.?`")
+
+
+def describe_logged_alone(said: Said, function: str, place: str) -> None:
+    """Says of a break in a function of Python's logging, which torch compiles by itself, as no code
+    around it is compiled: what can be done in the graph of a program cannot be done there.
+    """
+    if said["row"] not in _LOGS or not _IN_LOGGING.search(place):
+        return
+    found = _BUILTIN.search(said["explanation"] or said["raw"])
+    untraced = ", and does not trace `%s`" % found.group("name") if found else ""
+    said["why"] = _LOGGED_ALONE % (function, untraced)
+    given = advice_of(break_rows.BY_KEY["log"], {})
+    said.update(help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def _is_of_hook(filename: str, line: int, stack: Sequence[str]) -> bool:
+    """Whether the function of a line is a forward hook, which torch's module calls."""
+    frames = [one for one in stack if FRAME_IN.match(one) or _CALLS_HOOK.match(one)]
+    places = [at for at, one in enumerate(frames) if _CALLS_HOOK.match(one)]
+    behind = frames[places[-1] + 1 :] if places else []
+    return len(frame_places(behind)) == 1
+
+
+#: the line of torch's module that calls a forward hook
+_CALLS_HOOK = re.compile(r"^\s*hook_result = hook\(self, args,", re.M)
 
 
 def _use_of(filename: str, line: int) -> Tuple[int, str]:

@@ -623,6 +623,7 @@ def advise(found: Said, key: str, **names: str) -> None:
     if names["name"]:
         names.setdefault("tensor", "torch.tensor(%s)" % names["name"])
     names.setdefault("maker", "the code makes")
+    names.setdefault("instead", "instead, if the operator accepts a tensor")
     if names["name"] and names["name"].isidentifier() and "variable" not in names:
         names["variable"] = names["name"]
     setting = _SETTING.search(found["raw"])  # torch names it where it is what helps
@@ -636,6 +637,9 @@ def advise(found: Said, key: str, **names: str) -> None:
             key = "value of each object"
         elif decides:
             key = "counter that decides"
+        elif _IN_DICT.match(found["name"]) and _changes_others(found):
+            key = "counter in a dict"
+            names["owner"] = found["name"].partition("[")[0]
         row = guard_rows.BY_KEY[key]
     if key == "dict that is given keys":
         given_keys = uses.keys_given(found["file"], found["line"], found["name"])
@@ -649,12 +653,30 @@ def advise(found: Said, key: str, **names: str) -> None:
 
 def decides_on(found: Said) -> bool:
     """Whether Python needs the value that a guard asks for, as a branch does."""
-    if DECIDES.match(found["source"]) or picks_element(found):
+    if DECIDES.match(found["source"]) and _may_name(found) or picks_element(found):
         return True
     return bool(uses.needed_at(found["file"], found["line"], found["name"]))
 
 
+def _changes_others(found: Said) -> bool:
+    """Whether the function changes more than one number of the dict that a guard is about."""
+    owner = found["name"].partition("[")[0]
+    return len(uses.keys_changed(found["file"], found["line"], owner)) > 1
+
+
+def _may_name(found: Said) -> bool:
+    """Whether the line of a guard may be about its value: a graph that is cut there guards what the
+    lines below it use, too.
+    """
+    words_of = re.findall(r"\w+", found["name"])
+    line = found["line"]
+    named = uses.lines_naming(found["file"], line, words_of[-1]) if words_of else []
+    return not named or line in named
+
+
 DECIDES = re.compile(r"(if|elif|while|assert|for)\b|return .*\bif\b")
+#: a number of a dict by its key
+_IN_DICT = re.compile(r"^[A-Za-z][\w.]*\['[^']*'\]$")
 _SETTING = re.compile(r"allow_unspec_int_on_nn_module")
 
 

@@ -1,0 +1,175 @@
+"""What a change leaves: the breaks that keep a function uncompiled, the recompiles that would take
+in all of a function.
+"""
+
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set, Tuple
+
+from depyf.advice import NO_ACTION, NORMAL, uses
+from depyf.advise.change import Change, fails
+
+Place = Tuple[str, int]
+#: a setting with which numbers that depend on values are in the graph
+_OF_NUMBERS = "capture_scalar_outputs = True"
+#: how rows begin after whose advice a tensor stands where a Python number was
+_BECOMES_TENSOR = ("item", "list of floats")
+
+
+def met_at(node: Any) -> Place:
+    """(file, line) at which a function that torch gave up is left: it breaks there, or calls what
+    breaks; line 0 where torch does not tell.
+    """
+    ways = [node.way_to(raw) for raw in node.entry.get("breaks") or ()]
+    return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
+
+
+def removed_by(change: Change) -> Set[Place]:
+    """(file, line) of the breaks that a change removes."""
+    every = (change,) + change.also + change.gone
+    return {(one.file, one.line) for one in every if one.kind != "recompile"}
+
+
+def keeping(node: Any, removed: Set[Place]) -> Optional[Place]:
+    """(file, line) of a break of the run that keeps a function uncompiled which torch gave up in a
+    loop or `try`, as it is in there, too; None for none.
+
+    Args:
+        removed: of the breaks that are none any more.
+    """
+    inside = _uncut(node)
+    met = [(one["file"], one["line"]) for one in _breaks_below(node, inside)]
+    return next((one for one in met if one[1] and one not in removed), None)
+
+
+def _uncut(node: Any) -> Optional[range]:
+    """The lines of the loop or `try` around the line at which torch gave a function up."""
+    file, line = met_at(node)
+    around = uses.uncut_around(file, line) if line else []
+    if around:
+        return uses.lines_of_statement(file, around[0][1])
+    looped = "loop" in ((node.failure or {}).get("then") or "")
+    return range(line, 1 << 30) if looped and line else None
+
+
+def _breaks_below(node: Any, inside: Optional[range]) -> Iterator[Dict[str, Any]]:
+    """The breaks of the compiled functions that some lines of a function call, and of those that
+    they call.
+    """
+    work = [one for one in node.frames if inside and one.called_at[1] in inside]
+    seen = set()
+    while work:
+        one = work.pop(0)
+        if id(one) not in seen:
+            seen.add(id(one))
+            work += one.children + one.frames
+            yield from (told for told in one.cuts if told["row"] not in NORMAL)
+
+
+def foreseen(change: Change, failing: Change) -> int:
+    """The line that may keep a function uncompiled after a change, as torch has not met it yet; 0
+    for none.
+    """
+    node = failing.cause["nodes"][0]
+    file, begin = node.place
+    line = met_at(node)[1]
+    at_once = removed_by(change) | {(file, line)}
+    of_numbers = _OF_NUMBERS not in change.advice
+    needed = set(uses.values_needed_in(file, begin, of_numbers))
+    inside = _uncut(node)
+    if inside is not None:
+        orders = failing.row.startswith(_BECOMES_TENSOR)
+        needed |= {one for one in uses.breaks_in(file, line or begin, orders) if one in inside}
+    left = [one for one in sorted(needed) if (file, one) not in at_once]
+    behind = [one for one in left if one > line]
+    return (behind or left or [0])[0]
+
+
+def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
+    """((file, line) that keeps a function uncompiled after a change, whether torch met it); None
+    for none.
+    """
+    node = failing.cause["nodes"][0]
+    known = keeping(node, removed_by(change))
+    if known is not None:
+        return known, True
+    line = foreseen(change, failing)
+    return ((node.place[0], line) if line else None), False
+
+
+def leaves_outer(change: Change, removed: Set[Place]) -> bool:
+    """Whether a function that calls those of a change stays uncompiled without some breaks, so that
+    these are compiled by themselves as before.
+    """
+    for one in (change,) + change.also:
+        for node in {id(each): each for each in _outer_ones(one)}.values():
+            if keeping(node, removed) is not None or _foreseen_of(node, removed):
+                return True
+    return False
+
+
+def _outer_ones(change: Change) -> List[Any]:
+    found = []
+    for node in change.cause.get("nodes") or ():
+        outer = node.outer
+        if outer is not None and outer.failure and not outer.is_limit:
+            found.append(outer)
+    return found
+
+
+def _foreseen_of(node: Any, removed: Set[Place]) -> bool:
+    file, line = met_at(node)
+    inside = _uncut(node) or ()
+    told = [one for one in uses.breaks_in(file, line, False) if one in inside] if line else []
+    return any((file, one) not in removed and one != line for one in told)
+
+
+def failing_in(change: Change) -> List[Change]:
+    """What a change is about that torch gave up."""
+    return [one for one in (change,) + change.also + change.gone if fails(one)]
+
+
+def recompiled_behind(change: Change, every: List[Change]) -> List[Change]:
+    """The changes, of a list, of recompiles of what is behind the breaks of a change, for what the
+    function before the break is not compiled again. Without the break, all of the function is.
+    """
+    causes = [one.cause for one in (change,) + change.also if one.kind == "break"]
+    frames, own = _behind(causes)
+    found = []
+    for one in every:
+        for each in (one,) + one.also:
+            if one is change or each.kind != "recompile" or each.within or each.row in NO_ACTION:
+                continue
+            reason = each.cause["reason"]
+            again = [node for node in each.cause["nodes"] if node.frame in frames]
+            often = len(again) > 1 or any(node.is_limit for node in again)
+            if often and reason["name"] not in own and not _goes(again, causes):
+                found.append(one)
+                break
+    return found
+
+
+def _goes(nodes: List[Any], causes: List[Dict[str, Any]]) -> bool:
+    from depyf.report import savings
+
+    return all(any(savings.is_of_break(node, one, causes) for one in causes) for node in nodes)
+
+
+def _behind(causes: List[Dict[str, Any]]) -> Tuple[FrozenSet[Any], Set[str]]:
+    """(the functions that go on behind some breaks, the names for which what is before them is
+    compiled again).
+    """
+    before = [node for cause in causes for node in cause["nodes"]]
+    frames: Set[Any] = set()
+    work = [one for node in before for one in node.children]
+    while work:
+        node = work.pop()
+        if node.frame not in frames:
+            frames.add(node.frame)
+            work += node.children
+    own = {
+        one["name"]
+        for node in before
+        for each in node.siblings
+        if node.frame not in frames
+        for one in each.reasons
+    }
+    return frozenset(frames), own
