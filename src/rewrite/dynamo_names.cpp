@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ast/walk.h"
+#include "rewrite/dynamo_parameters.h"
 #include "rewrite/dynamo_words.h"
 #include "simplify/simplify.h"
 
@@ -13,6 +14,7 @@ namespace depyf {
 namespace {
 
 constexpr std::size_t kWidth = 100, kMostTargets = 4;
+constexpr std::string_view kContext = "___context_manager_";  // locals that hold one
 
 /// A local that gets another name.
 struct Local {
@@ -81,11 +83,12 @@ class Naming {
     return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast;
   }
 
-  Local* local_of(ExprId id) {
+  const Local* local_of(ExprId id) const {
     if (!id || !is_fast(ast_[id])) return nullptr;
     const auto found = index_.find(ast_[id].a);
     return found == index_.end() ? nullptr : &locals_[found->second];
   }
+  Local* local_of(ExprId id) { return const_cast<Local*>(std::as_const(*this).local_of(id)); }
 
   void find_locals() {
     locals_.clear();
@@ -98,7 +101,7 @@ class Naming {
       const bool own = std::find(naming_.own_locals.begin(), naming_.own_locals.end(), name) !=
                        naming_.own_locals.end();
       if (naming_.renames && i >= arguments() && slot.kind == kLocal && !own &&
-          named_like_dynamos(name))
+          (named_like_dynamos(name) || name.starts_with(kContext)))
         made_up.insert(slot.name.index);
     }
     // Comprehensions that are code objects of their own bind variables of the program. What a code
@@ -235,89 +238,6 @@ class Naming {
 
   // ---------------------------------------------------------------- copies of a local
 
-  /// The names that a target binds: those in `a.b` and `a[b]` it only reads.
-  void add_names(ExprId target, std::unordered_set<std::uint32_t>& names) const {
-    std::vector<ExprId> work{target};
-    while (!work.empty()) {
-      const ExprId id = work.back();
-      work.pop_back();
-      if (!id) continue;
-      const Expr& e = ast_[id];
-      if (e.kind == ExprKind::Name) names.insert(e.a);
-      if (e.kind == ExprKind::Tuple || e.kind == ExprKind::List || e.kind == ExprKind::Starred)
-        work.insert(work.end(), e.kids.begin(), e.kids.end());
-    }
-  }
-
-  /// The parameters that hold the caller's argument from the beginning to the end of the body: no
-  /// statement binds or deletes them. `p = p` binds nothing new.
-  std::unordered_set<std::uint32_t> settled_parameters() {
-    std::unordered_set<std::uint32_t> changed, found;
-    StmtIds statements;
-    collect_statements(ast_, body(), statements);
-    for (StmtId id : statements) {
-      const Stmt& s = ast_[id];
-      switch (s.kind) {
-        case StmtKind::Assign:
-          if (!keeps(s))
-            for (ExprId target : s.list) add_names(target, changed);
-          break;
-        case StmtKind::Delete:
-          for (ExprId target : s.list) add_names(target, changed);
-          break;
-        case StmtKind::For:
-        case StmtKind::AugAssign:
-        case StmtKind::AnnAssign:
-          add_names(s.e[0], changed);
-          break;
-        case StmtKind::With:
-          for (std::size_t i = 1; i < s.list.size(); i += 2) add_names(s.list[i], changed);
-          break;
-        case StmtKind::Handler:
-        case StmtKind::FunctionDef:
-        case StmtKind::ClassDef:
-          changed.insert(s.a);
-          break;
-        case StmtKind::Return:
-        case StmtKind::Raise:
-        case StmtKind::Assert:
-        case StmtKind::Nonlocal:
-        case StmtKind::Expr:
-        case StmtKind::Pass:
-        case StmtKind::Break:
-        case StmtKind::Continue:
-        case StmtKind::Comment:
-        case StmtKind::While:
-        case StmtKind::If:
-        case StmtKind::Try:
-          break;
-        case StmtKind::TypeAlias:
-        case StmtKind::Import:
-        case StmtKind::ImportFrom:
-        case StmtKind::ImportStar:
-        case StmtKind::Global:
-        case StmtKind::Append:
-        case StmtKind::Match:
-        case StmtKind::Case:
-          return {};  // they bind names in ways that Dynamo's own code does not need
-      }
-    }
-    for (ExprId id : collect_expressions(ast_, body()))
-      if (ast_[id].kind == ExprKind::NamedExpr || ast_[id].kind == ExprKind::Comprehension)
-        add_names(ast_[id].kids[0], changed);
-    for (std::uint32_t i = 0; i < object_.slots.size() && i < arguments(); ++i) {
-      const Slot& slot = object_.slots[i];
-      if (slot.kind == kLocal && !changed.count(slot.name.index)) found.insert(slot.name.index);
-    }
-    return found;
-  }
-
-  /// `p = p`
-  bool keeps(const Stmt& s) const {
-    return s.kind == StmtKind::Assign && s.list.size() == 1 && is_fast(ast_[s.list[0]]) &&
-           is_fast(ast_[s.e[0]]) && ast_[s.list[0]].a == ast_[s.e[0]].a;
-  }
-
   bool is_kept(const Local& local) const {
     const std::string_view name = module_[local.name];
     return std::any_of(naming_.kept_locals.begin(), naming_.kept_locals.end(),
@@ -333,7 +253,7 @@ class Naming {
     collect_statements(ast_, body(), statements);
     for (StmtId id : statements)
       if (ast_[id].kind == StmtKind::Delete)
-        for (ExprId target : ast_[id].list) add_names(target, deleted);
+        for (ExprId target : ast_[id].list) add_bound_names(ast_, target, deleted);
     for (const Local& local : locals_) {
       const StmtId made = definition(local);
       if (made && top.count(made.index) && !deleted.count(local.name.index))
@@ -345,7 +265,7 @@ class Naming {
   /// Dynamo copies a parameter where it uses it twice. `t = p; f(t); del t` is `f(p)`: the caller's
   /// argument is there for as long as the call takes. Copies of what is bound once are no others.
   bool drop_copies() {
-    const std::unordered_set<std::uint32_t> settled = settled_parameters();
+    const std::unordered_set<std::uint32_t> settled = settled_parameters(ast_, code_);
     const std::unordered_set<std::uint32_t> once = bound_once();
     std::unordered_map<std::uint32_t, std::uint32_t> copies;
     std::unordered_set<std::uint32_t> copying;  // statements
@@ -570,7 +490,10 @@ class Naming {
         if (!is_holder(text(e.a)) || back.empty()) push(back, text(e.a));
         id = e.kids[0];
       } else if (e.kind == ExprKind::Subscript) {
-        if (const std::string word = handed_word(id); !word.empty()) {
+        std::string word = handed_word(id);
+        if (word.empty() && is_of_mro(e)) word = "base_class";
+        if (word.empty() && !back.empty()) word = output_name(id);
+        if (!word.empty()) {
           push(back, word);
           return joined(back);
         }
@@ -584,6 +507,14 @@ class Naming {
       }
     }
     return {};
+  }
+
+  /// `type(x).__mro__[2]`
+  bool is_of_mro(const Expr& e) {
+    const Expr& classes = ast_[settled(e.kids[0])];
+    if (classes.kind != ExprKind::Attribute || text(classes.a) != "__mro__") return false;
+    const Expr& of = ast_[settled(classes.kids[0])];
+    return of.kind == ExprKind::Call && function_name(of.kids[0]) == "type";
   }
 
   /// What a local is assigned, where that is all; else the expression itself.
@@ -652,7 +583,12 @@ class Naming {
       back.push_back(std::to_string(number_of(e.kids[2])));
       back.emplace_back("size");
       id = e.kids[1];
-    } else if ((name == "_as_tensor_fullprec" || name == "__new__") && n >= 2) {
+    } else if (name == "__new__" && n >= 2) {
+      push_instance(back, path(e.kids[1]));
+    } else if (name == "_create_nested_fn" && n >= 4 && !string_of(e.kids[3]).empty()) {
+      const std::string_view made = string_of(e.kids[3]);
+      push(back, made.starts_with('<') ? "function" : made);
+    } else if (name == "_as_tensor_fullprec" && n >= 2) {
       id = e.kids[1];
     } else if ((name == "type" || name == "iter") && n == 2) {
       back.emplace_back(name == "type" ? "class" : "iterator");
@@ -669,6 +605,15 @@ class Naming {
       if (ast_[e.kids[0]].kind == ExprKind::Attribute) id = ast_[e.kids[0]].kids[0];
     }
     return true;
+  }
+
+  /// An instance of a class, by the words of the class: of `output_class` it is a `new_output`.
+  static void push_instance(Words& back, Words words) {
+    if (words.size() > 1 && words.back() == "class") {
+      words.pop_back();
+      words.back() = "new_" + words.back();
+    }
+    back.insert(back.end(), words.rbegin(), words.rend());
   }
 
   /// `self`, `args`, `kwargs`: what is in them says enough.
@@ -752,6 +697,15 @@ class Naming {
                                   : plain_word(keyword, std::clamp(room, kLeast, kLongestWord));
   }
 
+  /// `kwargs.update(t)`: t are new entries of it.
+  void want_entries(const Expr& call) {
+    const Expr& method = ast_[settled(call.kids[0])];
+    if (method.kind != ExprKind::Attribute || text(method.a) != "update") return;
+    const std::string_view owner = last_name(method.kids[0]);
+    if (!owner.empty() && !local_of(method.kids[0]))
+      want(call.kids[1], kKeyword, {"new_" + plain_word(owner)});
+  }
+
   void find_uses() {
     for (ExprId id : collect_expressions(ast_, body())) {
       const Expr e = ast_[id];
@@ -762,13 +716,16 @@ class Naming {
         for (std::size_t k = 1; k < e.kids.size(); ++k) {
           const Expr& argument = ast_[e.kids[k]];
           positional &= argument.kind != ExprKind::Starred && argument.kind != ExprKind::Keyword;
-          if (argument.kind == ExprKind::Keyword && argument.a != UINT32_MAX)
+          if (argument.kind == ExprKind::Keyword && argument.a == UINT32_MAX)
+            want(argument.kids[0], kResult, {"keywords"});
+          else if (argument.kind == ExprKind::Keyword)
             want(argument.kids[0], kKeyword, {beside(text(argument.a))});
           else if (positional && parameters && k <= parameters->size() &&
                    !(*parameters)[k - 1].starts_with("___stack"))
             want(e.kids[k], kParameter, {(*parameters)[k - 1]});
         }
         const std::string_view name = function_name(e.kids[0]);
+        if (e.kids.size() == 2) want_entries(e);
         if (e.kids.size() == 4 && !string_of(e.kids[2]).empty() &&
             (name.ends_with("setattr") || name.starts_with("object_setattr") ||
              name == "__setattr__" || name == "__setitem__"))
@@ -847,7 +804,7 @@ class Naming {
   // ---------------------------------------------------------------- words
 
   /// Of a local that is `graph_out[2]`: which graph, by its global name, and which of its outputs.
-  std::pair<std::string_view, std::int64_t> output_of(ExprId value) {
+  std::pair<std::string_view, std::int64_t> output_of(ExprId value) const {
     const Expr& e = ast_[value];
     if (e.kind != ExprKind::Subscript) return {};
     const Local* tuple = local_of(e.kids[0]);
@@ -856,6 +813,15 @@ class Naming {
     const Expr& call = ast_[ast_[made].e[0]];
     if (call.kind != ExprKind::Call || !is_graph(call.kids[0])) return {};
     return {text(ast_[call.kids[0]].a), number_of(e.kids[1])};
+  }
+
+  /// What the graph calls the output that `graph_out[2]` is; "" where it has no name for it.
+  std::string output_name(ExprId value) const {
+    const auto [graph, output] = output_of(value);
+    const std::vector<std::string>* names =
+        graph.empty() || output < 0 ? nullptr : row_of(naming_.results, graph);
+    const auto place = static_cast<std::size_t>(output);
+    return names && place < names->size() ? (*names)[place] : std::string();
   }
 
   void describe(Local& local) {
@@ -869,15 +835,16 @@ class Naming {
       const ExprId value = ast_[made].e[0];
       const auto [graph, output] = output_of(value);
       if (!graph.empty() && output >= 0) {
-        const std::vector<std::string>* names = row_of(naming_.results, graph);
-        const auto place = static_cast<std::size_t>(output);
-        const bool named = names && place < names->size() && !(*names)[place].empty();
+        const std::string name = output_name(value);
         // that it is returned says less than what the graph calls it: `linear`, `softmax`
-        if (!use.words.empty() && !(named && use.rank == kResult)) return is(use.words, 1);
-        if (named) return is({plain_word((*names)[place])}, 1);
+        if (!use.words.empty() && (name.empty() || use.rank != kResult)) return is(use.words, 1);
+        if (!name.empty()) return is({plain_word(name)}, 1);
         return is({"output_" + std::to_string(output)}, 1);
       }
       Words words = path(value);
+      if (text(local.name.index).starts_with(kContext) && !words.empty() &&
+          !words.back().ends_with("context"))
+        words.back() += "_context";
       const std::string_view last = last_name(value);  // a class and one of it need two names
       local.is_class = !last.empty() && last[0] >= 'A' && last[0] <= 'Z';
       local.holder = is_holder(last);
@@ -896,6 +863,14 @@ class Naming {
     is({"value"}, 1);
   }
 
+  /// A tuple of cells, each written as `(lambda: x).__closure__[0]`.
+  bool is_of_cells(ExprId value) const {
+    const Expr& e = ast_[value];
+    return e.kind == ExprKind::Tuple && !e.kids.empty() &&
+           std::all_of(e.kids.begin(), e.kids.end(),
+                       [&](ExprId kid) { return ast_[kid].kind == ExprKind::CellRef; });
+  }
+
   /// What a value without a path is, by its expression.
   std::string kind_word(ExprId value) {
     static constexpr std::pair<ExprKind, std::string_view> kWords[] = {
@@ -909,6 +884,7 @@ class Naming {
         {ExprKind::Lambda, "function"},
         {ExprKind::FunctionValue, "function"},
         {ExprKind::Slice, "part"}};
+    if (is_of_cells(value)) return "cells";
     for (const auto& [kind, word] : kWords)
       if (ast_[value].kind == kind) return std::string(word);
     const std::string_view word = string_of(value);

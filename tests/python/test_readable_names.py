@@ -443,3 +443,88 @@ def test_what_a_graph_break_hands_over_has_the_names_of_the_program():
     assert "return print_1(y)" in body
     assert "# K is torch's ___stack1 (`self.K`, on the stack at the break)" in result.source
     assert result.code.co_varnames[2:4] == ("___stack0", "___stack1")
+
+
+def test_an_instance_is_not_called_a_class():
+    result = readable(
+        "def f(output):\n"
+        "    tmp_1 = type(output)\n"
+        "    tmp_2 = tmp_1.__new__(tmp_1)\n"
+        "    tmp_3 = type(tmp_2).__mro__[2]\n"
+        "    tmp_3.clear(tmp_2)\n"
+        "    for k, v in ___module_collections_139870171827712_c1.OrderedDict({}).items():\n"
+        "        tmp_3.__setitem__(tmp_2, k, v)\n"
+        "    return tmp_2\n"
+    )
+    body = lines(result)
+    assert body[:4] == [
+        "output_class = type(output)",
+        "new_output = output_class.__new__(output_class)",
+        "base_class = type(new_output).__mro__[2]",
+        "base_class.clear(new_output)",
+    ], result.source
+    said = " ".join(result.source.replace("\n#", "").split())
+    assert "`base_class` is `collections.OrderedDict`" in said
+
+
+def test_what_an_inner_function_is_called_is_its_name():
+    result = readable(
+        "def f(register, code):\n"
+        "    tmp_1 = %s.variables.functions._create_nested_fn\n"
+        "    tmp_2 = tmp_1(code, globals(), 'hook', None, None, None, None)\n"
+        "    register(tmp_2)\n"
+        "    return tmp_2\n" % UTILS
+    )
+    assert "return hook" in lines(result), result.source
+
+
+def test_new_entries_keywords_and_cells_have_names():
+    result = readable(
+        "def f(func, x, **kwargs):\n"
+        "    def inner():\n"
+        "        return func\n"
+        "    tmp_1 = kwargs.update\n"
+        "    tmp_2 = {'a': x}\n"
+        "    kwargs.clear()\n"
+        "    tmp_1(tmp_2)\n"
+        "    tmp_3 = {}\n"
+        "    tmp_4 = func(x, **tmp_3)\n"
+        "    return tmp_4, tmp_2, inner\n"
+    )
+    body = "\n".join(lines(result))
+    assert "new_kwargs = {'a': x}" in body and "**keywords)" in body, result.source
+    assert "mapping" not in body
+
+
+def test_a_method_of_an_output_is_called_as_the_output():
+    graph = "__compiled_fn_1_" + UUID
+    result = readable(
+        "def f(x):\n"
+        "    graph_out_0 = %s(x)\n"
+        "    tmp_1 = graph_out_0[0].item\n"
+        "    del graph_out_0\n"
+        "    return __resume_at_8_4([], [], tmp_1())\n" % graph,
+        callee_results={graph: ("norm",)},
+    )
+    assert "norm_item = graph_out[0].item" in lines(result), result.source
+
+
+def test_a_context_manager_is_called_by_what_it_is():
+    result = readable(
+        "def f(x):\n"
+        "    graph_out_0 = __compiled_fn_1_%s(x)\n"
+        "    ___context_manager_0_36 = __import_torch.set_grad_enabled(False)\n"
+        "    ___context_manager_0_36.__enter__()\n"
+        "    try:\n"
+        "        y = x.f(graph_out_0)\n"
+        "    finally:\n"
+        "        ___context_manager_0_36.__exit__(None, None, None)\n"
+        "    return y\n" % UUID
+    )
+    assert "set_grad_enabled_context.__enter__()" in lines(result), result.source
+
+
+def test_contents_that_are_replaced_are_explained():
+    result = readable("def f(log, x):\n    log[:] = [log[0], x]\n    return __compiled_fn_1_8(x)\n")
+    said = " ".join(result.source.replace("\n#", "").split())
+    assert "`log[:] = [...]` gives the list the elements that it has afterwards" in said
