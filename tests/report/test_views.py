@@ -45,6 +45,24 @@ def test_overview_says_what_happened_and_what_to_do(screen, dumps):
     assert "Dynamo: traces Python bytecode into a graph" in card
 
 
+def test_a_picture_that_is_cut_says_that_it_scrolls(screen, dumps):
+    page = screen.open(dumps / "toy" / "index.html")
+    told = page.locator(".flow-box + .flow-more").first
+    box = page.locator(".flow-box").first
+    told.wait_for(state="hidden")
+    box.evaluate("box => { box.style.maxHeight = '20px' }")
+    told.wait_for(state="visible")
+    box.evaluate("box => { box.scrollTop = box.scrollHeight }")
+    told.wait_for(state="hidden")
+
+
+def test_a_text_in_a_title_has_the_names_of_files_alone():
+    from depyf.report.page import _short
+
+    assert _short("counted at /opt/lib/python3.11/models/gemma.py:295") == "counted at gemma.py:295"
+    assert _short("up to 2.01 s a/b.py:3") == "up to 2.01 s a/b.py:3"
+
+
 def test_pointing_at_a_source_line_lights_what_it_became(screen, dumps):
     page = screen.open(dumps / "toy" / "index.html", "compile/0/0/code/kernel")
     panes = page.locator(".pane")

@@ -191,6 +191,14 @@ flowFilter?.addEventListener("input", () => {
   }
   byId("flow-count").textContent = found ? "" : "No matches";
 });
+// a picture that goes on below the edge of its box fades there, and a line says so
+for (const box of document.querySelectorAll<HTMLElement>(".flow-box")) {
+  const mark = () => {
+    box.classList.toggle("cut", box.scrollHeight - box.clientHeight - box.scrollTop > 8);
+  };
+  box.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(box);
+}
 state.route = route;
 state.fit = fitToWindow;
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", ready);

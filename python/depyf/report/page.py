@@ -106,6 +106,7 @@ def _template() -> Any:
         finalize=_finalized,
     )
     environment.filters.update(seconds=_seconds, place=_place, base=os.path.basename)
+    environment.filters.update(short=_short)
     environment.filters.update(cache=_asked_caches)
     environment.filters.update(each=runtime.short_time, bytes=runtime.short_bytes)
     environment.globals.update(source_line=source_line)
@@ -203,6 +204,15 @@ def _place(pair: Tuple[str, int]) -> str:
         return "traced by torch"
     name = os.path.basename(filename) or filename
     return "%s:%d" % (name, line) if line else name
+
+
+#: a path as a text has it, up to the file's name
+_FOLDERS = re.compile(r"(?<!\S)(?:[A-Za-z]:)?[\\/](?:[^\s\\/:]+[\\/])+(?=[^\s\\/]+:\d+)")
+
+
+def _short(text: str) -> str:
+    """A text with the names of files in place of their paths."""
+    return _FOLDERS.sub("", text)
 
 
 def render(runs: List[Document], folder: str, advice: Optional[advise.Advice] = None) -> str:
