@@ -6,6 +6,7 @@ import re
 import sys
 import textwrap
 import types
+from types import MappingProxyType
 from typing import Any, Container, Dict, Iterable, List, Mapping, Sequence, Tuple
 
 from depyf.model import resumed_after
@@ -265,18 +266,68 @@ def unused_note(source: str) -> str:
 _UNUSED_RESULT = re.compile(r"(?m)^ *(__compiled_fn_\d+)\(")
 
 
-def unused_result_note(source: str) -> str:
-    """Comment lines on the calls of graphs of whose results `source` makes nothing."""
+def unused_result_note(source: str, updated: Mapping[str, int] = MappingProxyType({})) -> str:
+    """Comment lines on the calls of graphs of whose results `source` makes nothing.
+
+    Args:
+        source: the code.
+        updated: by the names of graphs in it, how many tensors each changes in place.
+    """
     calls = _UNUSED_RESULT.findall(source) if "__compiled_fn_" in source else []
     names = list(dict.fromkeys(calls))
+    texts = []
+    for name in [one for one in names if updated.get(one)]:
+        text = "`%s` changes %s in place, which the first lines of its Captured_Graph name. Nothing"
+        text += " below uses what it returns."
+        count = updated[name]
+        texts.append(text % (name, "1 tensor" if count == 1 else "%d tensors" % count))
+    names = [one for one in names if not updated.get(one)]
+    if names:
+        many = len(names) > 1
+        text = "Nothing below uses what %s %s: torch calls %s all the same." % (
+            " and ".join("`%s`" % name for name in names),
+            "return" if many else "returns",
+            "these graphs" if many else "the graph",
+        )
+        texts.append(text)
+    return "".join("\n" + wrapped(text) for text in texts)
+
+
+_BASE_CLASS = re.compile(r"(?m)^ *(\w+) = type\((\w+)\)\.__mro__\[\d+\]\n *\1\.clear\(\2\)$")
+
+
+def base_class_note(source: str) -> str:
+    """Comment lines on the class whose methods torch calls to fill an object that is a dict."""
+    found = list(_BASE_CLASS.finditer(source)) if ".__mro__[" in source else []
+    if not found:
+        return ""
+    names = " and ".join(dict.fromkeys("`%s`" % one.group(1) for one in found))
+    text = (
+        "%s %s, of whose subclasses `%s` is an instance: its own methods change what is in the "
+        "object, and none that a subclass has."
+    )
+    what = "is `collections.OrderedDict`" if "OrderedDict" in source else "is `dict`"
+    if len({one.group(1) for one in found}) > 1:
+        what = "are" + what[2:]
+    return "\n" + wrapped(text % (names, what, found[0].group(2)))
+
+
+_CONTENTS = re.compile(r"(?m)^ *([\w.]+)\[:\] = \[")
+
+
+def contents_note(source: str) -> str:
+    """Comment lines on lists whose contents torch replaces as a whole."""
+    names = list(dict.fromkeys(_CONTENTS.findall(source))) if "[:] = [" in source else []
     if not names:
         return ""
-    many = len(names) > 1
-    text = "Nothing below uses what %s %s: torch calls %s all the same." % (
-        " and ".join("`%s`" % name for name in names),
-        "return" if many else "returns",
-        "these graphs" if many else "the graph",
+    text = (
+        "`%s[:] = [...]` gives the list the elements that it has afterwards: what the program does "
+        "to a list, such as `append`, torch writes so. It loses none of the list, as guards check "
+        "how long that is."
     )
+    text %= names[0]
+    if len(names) > 1:
+        text += " The same holds for: %s." % ", ".join(names[1:])
     return "\n" + wrapped(text)
 
 

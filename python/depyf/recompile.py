@@ -58,7 +58,9 @@ from depyf.function_source import (
 )
 from depyf.legend import (
     UNCOPIED,
+    base_class_note,
     cell_note,
+    contents_note,
     legend,
     lifetime_note,
     own_value_note,
@@ -136,11 +138,12 @@ class Recompiled(
         return self.code is not None
 
 
-def _notes_of_torch(source: str, code: types.CodeType) -> str:
+def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int]) -> str:
     """Comment lines on what torch's code does for which Python has no plain words."""
     own_values = own_value_note(source, _cells(code))
     texts = cell_note(source), own_values, unused_note(source), random_note(source)
-    return "".join(texts) + unused_result_note(source)
+    more = base_class_note(source), contents_note(source), unused_result_note(source, updated)
+    return "".join(texts + more)
 
 
 def _cells(code: types.CodeType) -> Set[str]:
@@ -166,6 +169,7 @@ def recompile(
     installed: Optional[Container[str]] = None,
     callee_results: Any = None,
     on_stack: Mapping[str, str] = MappingProxyType({}),
+    updated: Mapping[str, int] = MappingProxyType({}),
     about: str = "",
     notes: str = "",
 ) -> Recompiled:
@@ -184,8 +188,9 @@ def recompile(
     itself, which count also where they look like torch's. `callee_parameters` and `callee_results`
     map global names of functions to names of their parameters, and of graphs to names of their
     outputs.
-    `on_stack` tells of parameters what they are given. `about` stands in the first lines, as
-    comments, and `notes` as comments at the end.
+    `on_stack` tells of parameters what they are given, and `updated` of graphs how many tensors
+    they change in place. `about` stands in the first lines, as comments, and `notes` as comments at
+    the end.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -240,6 +245,7 @@ def recompile(
             notes,
             filename=filename,
             on_stack=on_stack,
+            updated=updated,
         )
         # Where neither is proven, the readable one is shown.
         if result is None or attempt.proven:
@@ -341,6 +347,7 @@ def _attempt(
     warns: bool = False,
     filename: Optional[str] = None,
     on_stack: Mapping[str, str] = MappingProxyType({}),
+    updated: Mapping[str, int] = MappingProxyType({}),
 ) -> Recompiled:
     # `trusted`: globals named like torch's are torch's, also where `dynamo` is not said; `warns`:
     # nobody hears what CPython says of the source
@@ -410,7 +417,7 @@ def _attempt(
         code,
         source
         + notes
-        + (_notes_of_torch(source, original) if dynamo else "")
+        + (_notes_of_torch(source, original, updated) if dynamo else "")
         + legend(source, constants, names)
         + lifetime_note(consumed)
         + uncopied * UNCOPIED,

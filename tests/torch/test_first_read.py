@@ -106,6 +106,99 @@ def test_a_value_written_back_is_not_said_to_be_shared(tmp_path):
     assert "inner functions" not in text
 
 
+def shown(x):
+    print(x.shape)
+    return x + 1
+
+
+def loop(x):
+    for _ in range(2):
+        x = shown(x)
+    return x
+
+
+def stopped(x):
+    y = (x + 1) * 2
+    torch._dynamo.graph_break()
+    return len(str(y.shape))
+
+
+@later
+def test_the_overview_has_a_tree_of_what_runs(tmp_path):
+    dump(tmp_path, loop, (torch.ones(3),))
+    text = (tmp_path / "README.md").read_text()
+    rows = text.partition("## What runs")[2].partition("```text\n")[2].partition("```")[0]
+    rows = [row for row in rows.split("\n") if row]
+    assert rows[0].startswith("loop 0/0 → ✕ not compiled"), text
+    assert rows[1].startswith("  ⤷ shown 1/0 → ") and "✂ line" in rows[1]
+    assert all(len(row) <= 100 for row in rows)
+    assert "The seconds are those of compiling" in text
+    assert "| Captured_Graph | the graph as Dynamo traced it" in text
+
+
+@later
+def test_full_code_says_why_a_function_is_skipped_and_how_a_break_is_reached(tmp_path):
+    def outer(x):
+        y = shown(x + 1)
+        return y * 2
+
+    dump(tmp_path / "skipped", loop, (torch.ones(3),))
+    text = one(tmp_path / "skipped", "full_code_for_*shown_0.py")
+    assert "compiles the function again; this file runs the original there" in text
+
+    def rest_in_loop(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        for _ in range(2):
+            torch._dynamo.graph_break()
+            y = y + 1
+        return y
+
+    dump(tmp_path / "rest", rest_in_loop, (torch.ones(3),))
+    text = one(tmp_path / "rest", "full_code_for_*rest_in_loop_0.py")
+    assert re.search(
+        r"torch skips it \(compile \d+/0 failed\).* It was stopped at \S+:\d+: "
+        r".* It is in the `for` of line",
+        text,
+    ), text
+    dump(tmp_path / "reached", outer, (torch.ones(3),))
+    text = one(tmp_path / "reached", "full_code_for_*outer_0.py")
+    line = first_line(outer, "shown(x + 1)")
+    assert re.search(r"graph break at \S+, reached from \S+:%d: " % line, text), text
+
+
+@later
+def test_a_number_that_torch_computes_from_sizes_is_said_to_be_another_number(tmp_path):
+    def grid(x, height, width):
+        return x.view(height, width) * 2
+
+    calls = [(torch.ones(size * 8), size, 8) for size in (8, 12)] + [(torch.ones(144), 12, 12)]
+    dump(tmp_path, grid, *calls)
+    text = one(tmp_path, "README.md")
+    assert not re.search(r"is \(x\.size", text), text
+
+
+def test_the_overview_says_which_side_of_a_branch_a_rest_is(tmp_path):
+    def branch(x):
+        if x.sum() > 0:
+            x = x + 1
+        else:
+            x = x - 1
+        return x * 2
+
+    dump(tmp_path, branch, (torch.ones(3),), (-torch.ones(3),))
+    text = one(tmp_path, "README.md")
+    for line in ("x = x + 1", "x = x - 1"):
+        assert ", from line %d on, called as `__resume_at_" % first_line(branch, line) in text, text
+
+
+@later
+def test_a_rest_that_came_to_nothing_is_told_where_it_is_called(tmp_path):
+    dump(tmp_path, stopped, (torch.ones(3),))
+    text = one(tmp_path, "README.md")
+    assert re.search(r"- continues in `stopped, resumed after line \d+` \(compile 1/0", text), text
+
+
 def test_a_shared_variable_is_told_from_others():
     from depyf.legend import own_value_note
 
@@ -120,7 +213,20 @@ def test_a_call_of_a_graph_for_nothing_is_told():
 
     note = unused_result_note("def f(x):\n    __compiled_fn_3(x)\n    return None\n")
     assert "Nothing below uses what `__compiled_fn_3` returns" in note
+    (note,) = {unused_result_note("    __compiled_fn_3(x)\n", {"__compiled_fn_3": 16})}
+    assert "`__compiled_fn_3` changes 16 tensors in place" in note
     assert unused_result_note("def f(x):\n    y = __compiled_fn_3(x)\n    return y\n") == ""
+
+
+def test_a_graph_that_works_in_place_is_said_to_do_so(tmp_path):
+    weights = [torch.ones(3), torch.ones(2)]
+
+    def step(x):
+        for one in weights:
+            one.add_(x.sum())
+
+    dump(tmp_path, step, (torch.ones(3),))
+    assert "changes 2 tensors in place" in one(tmp_path, "__transformed_code_0_for_*step.py")
 
 
 def test_a_file_says_which_compile_it_is_and_where_it_ends(tmp_path):

@@ -26,6 +26,7 @@ _DEEPEST = 12  # a deeper row is drawn at this indent
 #: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
 #: one picture
 _FEW, _ALIKE, _ROWS = 20, 3, 60
+_WIDE = 100  # columns of a row as text
 
 
 def _clip(text: str, length: int) -> str:
@@ -55,6 +56,41 @@ def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
         groups.setdefault(tuple(forms[root.key] for root in own), []).append(own)
     found = [_group(group, children, forms) for group in groups.values()]
     return sorted(found, key=lambda group: -group["seconds"])
+
+
+#: lines of text of all pictures together
+_LINES = 60
+
+
+def in_text(nodes: List[Node]) -> List[str]:
+    """The pictures as lines, a row on each, what it leads to indented below it; [] where nothing
+    leads to anything.
+    """
+    lines: List[str] = []
+    pictures = draw(nodes)
+    if all(len(picture["rows"]) < 2 for picture in pictures):
+        return []
+    for picture in pictures:
+        depth = -1
+        for row in picture["rows"]:
+            depth += row["opens"]
+            texts = [_label(box) for box in row["boxes"]]
+            lines.append(_clip("  " * depth + " → ".join(texts), _WIDE))
+        hidden = picture["hidden"]
+        if hidden:
+            lines.append("… %d more compile%s" % (hidden, "" if hidden == 1 else "s"))
+        more = len(picture["functions"]) - 1
+        if more > 0:
+            lines.append("… %d more function%s of this form" % (more, "" if more == 1 else "s"))
+    if len(lines) > _LINES:
+        lines[_LINES:] = ["… %d more lines: see index.html" % (len(lines) - _LINES)]
+    return lines
+
+
+def _label(box: Dict[str, Any]) -> str:
+    """What a box says in a line of text, where what torch calls a break has no room."""
+    label = str(box["label"]).replace("  ", " ")
+    return label.partition(": ")[0] if box["kind"] == "break" else label
 
 
 def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dict[str, Any]:

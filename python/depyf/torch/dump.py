@@ -30,20 +30,25 @@ from depyf.model import (
     Artifact,
     Entry,
     Function,
-    GraphBreak,
     Problem,
     Run,
     is_backward_pass,
     sorted_artifacts,
 )
-from depyf.report import document, page, words
+from depyf.report import document, flow, page, words
 from depyf.report.base import PAGE
 from depyf.report.overview import Node, nodes_of
 from depyf.schema import MANIFEST, SCHEMA, Document
-from depyf.terminal import parse_place, shown
+from depyf.terminal import shown
 from depyf.torch import compat
 from depyf.torch.debug import remember_graph
-from depyf.torch.fullcode import Renderer, breaks_in_words, nodes_by_entry, reasons_in_words
+from depyf.torch.fullcode import (
+    Renderer,
+    breaks_in_words,
+    nodes_by_entry,
+    reached_from,
+    reasons_in_words,
+)
 from depyf.torch.journal import Journal
 from depyf.trace.graph_rows import OPERATION
 from depyf.trace.names import safe_name
@@ -90,7 +95,9 @@ _NAMES_OF_TORCH = tuple(
             "__resume_at_",
             r"\d+_\d+",
             "a resume function. The first number is that of the instruction at which it goes on, "
-            "as an offset into the bytecode of the function; the second counts torch's names.",
+            "as an offset into the bytecode of the function; the second counts torch's names. "
+            "Where the function has free variables, the name is of what makes the resume function: "
+            "`__resume_at_8_4((cell,))(x)` gives it their cells, and then calls what it returns.",
         ),
         (
             "___stack",
@@ -155,7 +162,54 @@ _NAMES_OF_TORCH = tuple(
     )
 )
 _PATCHES = (
-    "`depyf report --advise` with this folder prints these with their patches, and all others."
+    "The seconds are those of compiling, in this run: what a change saves of them at most. How "
+    "much faster or slower the program then runs is not in them. `depyf report --advise` with this "
+    "folder prints these with their patches, and all others."
+)
+#: kinds of files, in the order in which torch makes them, with what is in them
+_FILES = (
+    (
+        "Captured_Graph",
+        "the graph as Dynamo traced it; `__compiled_fn_N` is what the backend made of it.",
+    ),
+    ("BEFORE_PRE_GRAD", "the captured graph, given to the first passes of Inductor."),
+    ("AFTER_PRE_GRAD", "the captured graph after the first passes of Inductor."),
+    (
+        "Joint_graph",
+        "forward and backward pass in one, as AOTAutograd traced them, in ATen's operators; "
+        "it is then cut into Forward_graph and Backward_graph.",
+    ),
+    ("BEFORE_JOINT", "the joint graph, given to Inductor's passes."),
+    ("AFTER_JOINT", "the joint graph after Inductor's passes."),
+    (
+        "Forward_graph",
+        "the graph that a call runs, in ATen's operators. `primals_1`, `primals_2` … are its "
+        "inputs in the order of the captured graph's (there `arg0_1`, `arg1_1` … where no "
+        "gradient is needed), parameters among them.",
+    ),
+    (
+        "Backward_graph",
+        "the graph that the backward pass runs. Its inputs are values that the forward graph has "
+        "kept, and `tangents_1`, `tangents_2` …: the gradients of the outputs.",
+    ),
+    ("BEFORE_POST_GRAD", "a forward or backward graph, given to Inductor's last passes."),
+    ("AFTER_POST_GRAD", "the same after these passes: what Inductor makes kernels of."),
+    (
+        "aot_forward_graph_fw_metadata",
+        "what AOTAutograd knows of inputs and outputs: which are views, changed in place, or need "
+        "a gradient.",
+    ),
+    ("dynamo_side_effects", "where the program changes lists, attributes and the like in a graph."),
+    (
+        "runtime_wrapper_orchestration",
+        "AOTAutograd's Python around the forward graph: the order of its parts.",
+    ),
+    ("output_alias_wrapper", "makes those outputs anew that are views of inputs."),
+    ("compiled_fn_wrapper", "calls the `autograd.Function` that runs both graphs."),
+    ("compiled_function_forward", "`forward` of that `autograd.Function`."),
+    ("compiled_function_backward", "`backward` of that `autograd.Function`."),
+    ("backward_prologue", "prepares the gradients for the backward graph."),
+    ("backward_epilogue", "puts the backward graph's results in the order of the inputs."),
 )
 _BACKWARD_PASSES = """\
 Compile !0/2/0 is compile 0 of function 2 in backward pass 0. Compiled autograd traces a whole
@@ -940,6 +994,12 @@ class DumpWriter:
             self._not_written(TABLES, TABLES, error)
 
 
+#: where a resume function begins: which side of a branch it is
+_GOES_ON = re.compile(
+    r", (from line \d+ on|with the rest of that line first|where nothing is left to do)"
+)
+
+
 def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> str:
     """README.md of a dump: what to change, what runs uncompiled, what was compiled, which files
     tell of it, what is missing and why.
@@ -967,11 +1027,12 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         lines += [_RESET, ""]
     if advised:
         lines += ["## What to change first", "", *advised, "", _PATCHES, ""]
+    lines += _what_runs(run, nodes)
     if run.unattributed:
         lines += ["## Compiles that made no code for a function", ""]
         for entry in run.unattributed:
             lines.extend(_overview_entry(entry, nodes.get(id(entry))))
-    lines += _names_of_torch(run)
+    lines += _names_of_torch(run) + _kinds_of_files(run)
     for function in run.functions:
         node = nodes.get(id(function.entries[0])) if function.entries else None
         lines.append("## %s" % _code(function.title + (node.apart if node is not None else "")))
@@ -979,8 +1040,10 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         where = function.where
         if function.is_resume:
             called = ", ".join(map(_code, names.get(function.global_name or "", ())))
-            where = "the rest of a function after a graph break, %s%s" % (
+            goes_on = _GOES_ON.search(function.entries[0]._goes_on) if function.entries else None
+            where = "the rest of a function after a graph break, %s%s%s" % (
                 where,
+                ", " + goes_on.group(1) if goes_on is not None else "",
                 ", called as " + called if called else "",
             )
         lines.append(where)
@@ -1025,6 +1088,33 @@ def _names_of_torch(run: Run) -> List[str]:
     return ["## Names of torch's", "", "| name | what it is |", "| --- | --- |", *rows, ""]
 
 
+_RUNS = """\
+Each row is a compile, in the order of the first calls; what stands below it and further to the
+right is called by its code, or goes on with it behind a graph break. ⤷ is a call, ▷ the rest of a
+function, ✂ a graph break, at which Python runs that line itself, ↻ a compile of a function that was
+compiled before."""
+
+
+def _what_runs(run: Run, nodes: Dict[int, Node]) -> List[str]:
+    """Which function calls which, as text; [] where that is not known."""
+    known = [nodes[id(entry)] for entry in run.entries() if id(entry) in nodes]
+    try:
+        rows = flow.in_text(known)
+    except Exception:
+        pass_on()
+        return []
+    return ["## What runs", "", _RUNS, "", "```text", *rows, "```", ""] * bool(rows)
+
+
+def _kinds_of_files(run: Run) -> List[str]:
+    """A table of what the links below lead to, of those that this run has."""
+    every = list(run.entries()) + list(run.unattributed)
+    made = {one.stage for entry in every for one in entry.artifacts if one.path}
+    rows = ["| %s | %s |" % pair for pair in _FILES if pair[0] in made]
+    head = ["## Files of a graph", "", "| file | what is in it |", "| --- | --- |"]
+    return [*head, *rows, ""] if rows else []
+
+
 def _on_one_line(text: str) -> str:
     line = shown(" ".join(text.split()))
     return line if len(line) <= _ERROR else line[: _ERROR - 1] + "…"
@@ -1064,26 +1154,6 @@ def _asked_for(cache: str, events: Sequence[Mapping[str, Any]], entry: Entry) ->
     return " (%d graphs%s)" % (len(set(keys)), again)
 
 
-def _reached_from(graph_break: GraphBreak, function: Optional[Function], entry: Entry) -> str:
-    """From which line of the compiled function a break is reached that is in what this calls."""
-    if function is not None and entry._broke_at and graph_break is entry.breaks[-1]:
-        own = function.filename, entry._broke_at
-        return ", reached from %s:%d" % own if parse_place(graph_break.location) != own else ""
-    frames = []
-    for text in graph_break.user_stack:
-        found = parse_place(text)
-        if found is not None:
-            frames.append(found + (text.rpartition(" in ")[2].strip(),))
-    of_it = [
-        at
-        for at, (path, _, name) in enumerate(frames)
-        if function is not None and path == function.filename and name == function.name
-    ]
-    if not of_it or of_it[-1] == len(frames) - 1:
-        return ""
-    return ", reached from %s:%d" % frames[of_it[-1]][:2]
-
-
 def _overview_entry(
     entry: Entry, node: Optional[Node], function: Optional[Function] = None
 ) -> List[str]:
@@ -1118,7 +1188,7 @@ def _overview_entry(
             "- graph break at %s%s: %s"
             % (
                 graph_break.location or "?",
-                _reached_from(graph_break, function, entry),
+                reached_from(graph_break, function, entry),
                 why,
             )
         )
@@ -1160,15 +1230,15 @@ def _overview_entry(
 
 
 def _continued(node: Node) -> List[str]:
-    """The rests of a function, behind its graph break, of which torch made compiles."""
+    """The rests of a function, behind its graph break, that torch compiled or tried to."""
     found: Dict[str, List[str]] = {}
     for child in node.children:
-        name = _code(child.called) if child.entry.get("name") else ""
-        found.setdefault(name, []).append(str(child.entry.get("compile_id")))
+        made = str(child.entry.get("compile_id"))
+        if child.failure is not None:
+            made += ": " + words.outcome(child.failure)
+        found.setdefault(_code(child.called), []).append(made)
     return [
-        "- continues in %s (compile %s)" % (name, ", ".join(ids))
-        for name, ids in found.items()
-        if name
+        "- continues in %s (compile %s)" % (name, ", ".join(made)) for name, made in found.items()
     ]
 
 

@@ -19,10 +19,21 @@ from depyf.compiling import compile_text, parse
 from depyf.decompiler import decompile_with_constants
 from depyf.function_source import identifier, is_writable
 from depyf.interrupts import pass_on
-from depyf.model import Constants, Entry, Function, Guard, LiveObject, Rest, Run, told_apart
+from depyf.model import (
+    Constants,
+    Entry,
+    Function,
+    GraphBreak,
+    Guard,
+    LiveObject,
+    Rest,
+    Run,
+    told_apart,
+)
 from depyf.plain import file_of, name_of
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
+from depyf.terminal import parse_place
 from depyf.torch import compat, guards
 from depyf.torch.codes import known_constants, signature_of
 from depyf.trace import guard_text
@@ -706,15 +717,12 @@ def _with_constants(
     _holders[token] = holders + ({name: constants[name][1] for name in names},)
     first = parse(text).body[0].body[0]  # type: ignore[attr-defined]
     lines = text.split("\n")
-    lines[first.lineno - 1 : first.lineno - 1] = [
-        "%s%s = %s"
-        % (
-            " " * first.col_offset,
-            name,
-            constants[name][0] or "__constant(%r, %r)" % (token, name),
-        )
-        for name in names
-    ]
+    rows: List[str] = []
+    for name in names:
+        head, known = "%s%s = " % (" " * first.col_offset, name), constants[name][0]
+        asked = _call_on_rows(head + "__constant", [repr(token), repr(name)], "", _WIDTH - 4)
+        rows += [head + known] if known else asked
+    lines[first.lineno - 1 : first.lineno - 1] = rows
     return "\n".join(lines)
 
 
@@ -775,6 +783,7 @@ def _dispatcher(
     entries: List[Entry],
     original_name: str,
     resets: Dict[int, str],
+    whys: Dict[str, str],
 ) -> List[str]:
     """The rows of a function that tries the compiled entries in order, and then runs the original.
 
@@ -783,6 +792,7 @@ def _dispatcher(
         entries: in the order in which torch tries them.
         original_name: the name of the original function in the file.
         resets: of entries, by their ids, before or after which torch._dynamo.reset() they are.
+        whys: by compile id, why a compile came to nothing.
     """
     key = _key(function)
     text_of_guards = "\n".join(
@@ -796,7 +806,8 @@ def _dispatcher(
     rows += _call_on_rows("    %s = " % frame_name, kept, "", width, "{}")
     gone = function.given_up
     if gone:
-        said = _comment(words.from_then_on(gone, len(entries)))
+        said = words.from_then_on(gone, len(entries)) + whys.get(gone["compile_id"], "")
+        said = _comment(said)
         rows += ["    # " + line for line in legend.rows(said, width - 6)]
     for entry in entries:
         if gone and gone["why"] != "recompile limit":
@@ -849,6 +860,7 @@ def _section(
     told_of: Dict[int, List[str]],
     apart: str,
     resets: Dict[int, str],
+    whys: Dict[str, str],
 ) -> str:
     signature = _Signature(function)
     key = _key(function)
@@ -865,7 +877,7 @@ def _section(
         # guards ask for nothing that a factory holds
         (guards if signature.free else parts).append(guard)
         parts.append(why + _transformed(entry, signature, token, names))
-    dispatcher = _dispatcher(function, signature, entries, original_name, resets)
+    dispatcher = _dispatcher(function, signature, entries, original_name, resets, whys)
     parts.insert(0, "\n".join(dispatcher) + "\n")
     parts.append(_original(function, original_name, signature, "%s/%s" % (prefix, original_name)))
 
@@ -883,7 +895,9 @@ def _first_rows(function: Function) -> List[str]:
     """The first sentence of a file, on two rows where it is too wide for one."""
     said = '"""What torch.compile made of %s' % _docstring(function.title)
     where = "(%s), as Python." % _docstring(function.where)
-    return [said + " " + where] if len(said) + len(where) < _WIDTH else [said, where]
+    if len(said) + len(where) < _WIDTH:
+        return [said + " " + where]
+    return [said, *([where] if len(where) <= _WIDTH else where.rsplit(" ", 2)[:1] + ["as Python."])]
 
 
 def _purpose(function: Function, entries: List[Entry]) -> str:
@@ -896,7 +910,27 @@ def _purpose(function: Function, entries: List[Entry]) -> str:
     tried = (
         "the one compiled entry" if count == 1 else "%d compiled entries in torch's order" % count
     )
-    return "Like torch: tries %s, and runs the original if the guards of none hold." % tried
+    return (
+        "Like torch: tries %s. Where the guards of none hold, torch compiles the function again; "
+        "this file runs the original there." % tried
+    )
+
+
+def _reasons_of_failures(nodes: Sequence[Node]) -> Dict[str, str]:
+    """A sentence on why a compile came to nothing, by the compile id; of ids that are there twice,
+    after a reset, none.
+    """
+    found: Dict[str, List[str]] = {}
+    for node in nodes:
+        said = node.failure
+        if said is None or node.is_limit or node.is_empty:
+            continue
+        at = " at %s:%d" % (said["file"], said["line"]) if said["file"] and said["line"] else ""
+        text = " It was stopped%s: %s" % (at, said["why"])
+        uncut = said["then"].partition(", so ")[0]
+        text += " %s." % uncut if "cannot split" in uncut else ""
+        found.setdefault(str(node.entry.get("compile_id")), []).append(text)
+    return {key: texts[0] for key, texts in found.items() if len(texts) == 1}
 
 
 class Renderer:
@@ -920,15 +954,18 @@ class Renderer:
         self._nodes = nodes
         self._told: Dict[int, List[str]] = {}
         self._resets = {one: ", " + node.reset for one, node in nodes.items() if node.reset}
+        owners = {id(entry): one for one in run.functions for entry in one.entries}
         for entry in run.entries():
             node = nodes.get(id(entry))
             told = ["compiled again because: " + one for one in reasons_in_words(entry, node)]
             for one, why in zip(entry.breaks, breaks_in_words(entry, node)):
-                told.append("graph break at %s: %s" % (one.location or "?", why))
+                reached = reached_from(one, owners.get(id(entry)), entry)
+                told.append("graph break at %s%s: %s" % (one.location or "?", reached, why))
             if entry.runs_on:
                 told.append("not compiled: " + words.runs_on_from(entry.runs_on))
             self._told[id(entry)] = told
         compiled = {one.global_name for one in run.functions}
+        self._whys = _reasons_of_failures(list(nodes.values()))
         #: resume functions for which torch made no code, by their first global
         self._given_up = {
             entry.resumes: words.given_up(entry.to_json())
@@ -1036,7 +1073,9 @@ class Renderer:
             head += ["# " + line for line in legend.rows(_comment(said), 98)] + [""]
         for name in given_up:
             gone = self._given_up[codes[name]]
-            said = words.from_then_on(gone, 0) if gone else "its compile raised an exception."
+            said = "its compile raised an exception."
+            if gone:
+                said = words.from_then_on(gone, 0) + self._whys.get(gone["compile_id"], "")
             head += ["# " + line for line in legend.rows(_comment(name + ": " + said), 98)]
         if given_up:
             head.append("")
@@ -1051,6 +1090,7 @@ class Renderer:
                 self._told,
                 self._apart(one),
                 self._resets,
+                self._whys,
             )
             for one in functions + list(plain.values())
         ]
@@ -1182,6 +1222,26 @@ def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
             )
         found.append((said["tried"] + ": " if said["tried"] else "") + text)
     return [" ".join(text.split()) for text in found]
+
+
+def reached_from(graph_break: GraphBreak, function: Optional[Function], entry: Entry) -> str:
+    """From which line of the compiled function a break is reached that is in what this calls."""
+    if function is not None and entry._broke_at and graph_break is entry.breaks[-1]:
+        own = function.filename, entry._broke_at
+        return ", reached from %s:%d" % own if parse_place(graph_break.location) != own else ""
+    frames = []
+    for text in graph_break.user_stack:
+        found = parse_place(text)
+        if found is not None:
+            frames.append(found + (text.rpartition(" in ")[2].strip(),))
+    of_it = [
+        at
+        for at, (path, _, name) in enumerate(frames)
+        if function is not None and path == function.filename and name == function.name
+    ]
+    if not of_it or of_it[-1] == len(frames) - 1:
+        return ""
+    return ", reached from %s:%d" % frames[of_it[-1]][:2]
 
 
 #: compiles that are named in a line on why a function was compiled again

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Sequence, Set
 
 from depyf import advice
 from depyf.report import savings
-from depyf.report.overview.costs import restarted
+from depyf.report.overview.costs import restarted, restarted_for_a_float
 from depyf.report.overview.durations import spent_on
 from depyf.report.overview.guards import attribute_of
 from depyf.report.overview.node import Node
@@ -127,7 +127,10 @@ def overlap(rows: Sequence[Row]) -> str:
     if all(len(values) == 1 for values in spent.values()):
         return ""
     saved = sum(min(sum(values), limits[key]) for key, values in spent.items())
-    return ", at most %.2f s in all, as a compile can count in several rows" % saved
+    return (
+        ", at most %.2f s in these rows together, as a compile can count in several; what graph "
+        "breaks and failures cost is counted apart" % saved
+    )
 
 
 def _of_recompiles(nodes: Sequence[Node]) -> str:
@@ -157,10 +160,6 @@ def _need(nodes: Sequence[Node]) -> str:
 
 def _compiles(count: int) -> str:
     return "1 compile" if count == 1 else "%d compiles" % count
-
-
-def _restart_reasons(node: Node) -> Sequence[Any]:
-    return (node.entry.get("metrics") or {}).get("restart_reasons") or ()
 
 
 def _named_class(reason: str) -> str:
@@ -228,11 +227,7 @@ def _floats(nodes: Sequence[Node]) -> str:
 
 def _of_restarts(nodes: Sequence[Node]) -> str:
     """What can be done about analyses that began again, by why they did."""
-    of_floats = [
-        node
-        for node in nodes
-        if any("TensorifyScalarRestart" in one for one in map(str, _restart_reasons(node)))
-    ]
+    of_floats = [node for node in nodes if restarted_for_a_float(node)]
     cut = [
         node
         for node in nodes

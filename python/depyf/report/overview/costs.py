@@ -53,8 +53,9 @@ def causes(nodes: Sequence[Node]) -> List[Cause]:
             found[identity]["resumed"] += len(after)
             # the analysis up to the first break, which torch begins again to cut the graph there
             if graph_break is node.cuts[0] and not node.failure:
-                found[identity]["restarted"] += restarted(node)
-                found[identity]["each"][node.key] = restarted(node)
+                lost = 0.0 if restarted_for_a_float(node) else restarted(node)
+                found[identity]["restarted"] += lost
+                found[identity]["each"][node.key] = lost
             found[identity]["resume_functions"] |= functions
         # at the limit nothing is compiled: why not stands at the compiles before, if it is the same
         if node.reasons and not node.reasons[0].get("listed"):
@@ -144,3 +145,11 @@ def restarted(node: Node) -> float:
     return seconds_in(
         metrics, "dynamo_compile_time_before_restart_us", "dynamo_time_before_restart_s"
     )
+
+
+def restarted_for_a_float(node: Node) -> bool:
+    """Whether torch began the analysis of a compile again since it could not make a float a tensor:
+    it finds that out in the whole graph, so that the seconds are not those of a graph break.
+    """
+    found = (node.entry.get("metrics") or {}).get("restart_reasons")
+    return isinstance(found, list) and any("TensorifyScalarRestart" in str(one) for one in found)

@@ -24,7 +24,7 @@ PHASES = (
     (
         "backward",
         "Backward",
-        "Inductor's work on a backward graph that was compiled when it was first needed",
+        "the backend's work on a backward graph that was compiled when it was first needed",
     ),
 )
 

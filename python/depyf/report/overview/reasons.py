@@ -312,6 +312,13 @@ def _fill_after(
     ):
         return
     _find_after(reason, entry)
+    if ".size()" in str(reason["after"]):  # no value, but how torch computes one from sizes
+        formula = str(reason["after"])
+        formula = formula[1:-1] if re.match(r"^\([^()]*(\(\)[^()]*)*\)$", formula) else formula
+        form = "is another number, `%s`" % formula
+        reason["words"] = re.sub(r"is another value$", lambda _: form, reason["words"])
+        reason["after"] = ""
+        return
     if (
         not reason["after"]
         and reason["kind"] == "value"

@@ -56,6 +56,7 @@ from depyf.torch.fullcode import defaults_of
 from depyf.torch.graph_structure import captured_inputs, operation, structure
 from depyf.torch.origin import Origin, is_wrapper, origin_of, wrapped_by
 from depyf.trace.breaks import own_place, parse_break
+from depyf.trace.graph_rows import OPERATION
 from depyf.trace.guard_text import (
     ModuleFiles,
     guards_of_tree_text,
@@ -731,6 +732,7 @@ class Session(Records):
                 own_locals=code.co_varnames,
                 installed=compat.installed_globals(),
                 on_stack=stack,
+                updated=_updated_by(entry),
                 about=about,
                 notes=notes,
             )
@@ -1068,6 +1070,19 @@ def _lines_of(entry: Entry) -> Set[Tuple[str, int]]:
         if artifact.stage == "Captured_Graph":
             found |= {(row[0], row[1]) for row in artifact.structure.get("places") or () if row[1]}
     return {one for one in found if not _TRACED_FILE.match(one[0])}
+
+
+def _updated_by(entry: Entry) -> Dict[str, int]:
+    """How many tensors the graph of an entry changes in place, by the graph's name; {} where that
+    is not known.
+    """
+    for artifact in entry.artifacts:
+        nodes = artifact.structure.get("nodes") or ()
+        if artifact.stage == "Captured_Graph" and nodes and entry.graph_name:
+            written = {one for _, into, _ in artifact.structure.get("writes") or () for one in into}
+            given = [one for one in written if one < len(nodes) and nodes[one][1] != OPERATION]
+            return {entry.graph_name: len(given)}
+    return {}
 
 
 #: how Dynamo names an input of a graph, which may be an output, too
