@@ -133,6 +133,7 @@ def test_the_overview_has_a_tree_of_what_runs(tmp_path):
     assert rows[1].startswith("  ⤷ shown 1/0 → ") and "✂ line" in rows[1]
     assert all(len(row) <= 100 for row in rows)
     assert "The seconds are those of compiling" in text
+    assert "log lines of the program that show `%(filename)s`" in text
     assert "| Captured_Graph | the graph as Dynamo traced it" in text
 
 
@@ -196,7 +197,8 @@ def test_the_overview_says_which_side_of_a_branch_a_rest_is(tmp_path):
 def test_a_rest_that_came_to_nothing_is_told_where_it_is_called(tmp_path):
     dump(tmp_path, stopped, (torch.ones(3),))
     text = one(tmp_path, "README.md")
-    assert re.search(r"- continues in `stopped, resumed after line \d+` \(compile 1/0", text), text
+    form = r"- continues in `stopped, resumed after line \d+` \(compile 1/0: nothing to compile\)"
+    assert re.search(form, text), text
 
 
 def test_a_shared_variable_is_told_from_others():

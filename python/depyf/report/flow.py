@@ -67,10 +67,7 @@ def in_text(nodes: List[Node]) -> List[str]:
     leads to anything.
     """
     lines: List[str] = []
-    pictures = draw(nodes)
-    if all(len(picture["rows"]) < 2 for picture in pictures):
-        return []
-    for picture in pictures:
+    for picture in draw(nodes):
         depth = -1
         for row in picture["rows"]:
             depth += row["opens"]
@@ -82,6 +79,8 @@ def in_text(nodes: List[Node]) -> List[str]:
         more = len(picture["functions"]) - 1
         if more > 0:
             lines.append("… %d more function%s of this form" % (more, "" if more == 1 else "s"))
+    if not any(line.startswith(" ") for line in lines):
+        return []
     if len(lines) > _LINES:
         lines[_LINES:] = ["… %d more lines: see index.html" % (len(lines) - _LINES)]
     return lines

@@ -86,6 +86,9 @@ decompiled from torch's bytecode, and the word after a file's name says how far 
 *exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
 are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
 torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
+_FROM_FILES = """\
+Tracebacks, and log lines of the program that show `%(filename)s` or `%(lineno)d`, name the file
+here for code that torch runs from it. Without depyf they name the program's own file."""
 #: how names of torch's begin that code of it has, how they go on, and what each is; the first match
 #: is an example
 _NAMES_OF_TORCH = tuple(
@@ -1017,6 +1020,8 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         _HOW_TO_READ,
         "",
     ]
+    if any(entry.replaced for entry in run.entries()):
+        lines += [_FROM_FILES, ""]
     if any(entry.compile_id.startswith("!") for entry in run.entries()):
         lines += [_BACKWARD_PASSES, ""]
     if run.error:
@@ -1236,6 +1241,8 @@ def _continued(node: Node) -> List[str]:
         made = str(child.entry.get("compile_id"))
         if child.failure is not None:
             made += ": " + words.outcome(child.failure)
+        elif child.is_empty:
+            made += ": nothing to compile"
         found.setdefault(_code(child.called), []).append(made)
     return [
         "- continues in %s (compile %s)" % (name, ", ".join(made)) for name, made in found.items()
