@@ -1010,6 +1010,14 @@ def broken_function(*lines, seconds, restarted):
     return run_of([], functions=functions)
 
 
+def test_an_analysis_that_began_again_for_a_float_is_not_counted_for_a_break():
+    run = broken_function(3, seconds=4.0, restarted=3.0)
+    metrics = run["functions"][0]["entries"][0]["metrics"]
+    metrics["restart_reasons"] = ["item", "<class 'torch._dynamo.exc.TensorifyScalarRestart'>"]
+    assert [one.seconds for one in advise.changes(run)] == [0.0]
+    assert "3.00 s  analysis that torch discarded" in advise.text(run)
+
+
 def test_each_second_of_a_change_counts_once_and_no_change_saves_more_than_all():
     # what follows one break holds another, at which its own analysis began again
     run = broken_function(3, 5, 7, seconds=4.0, restarted=3.0)
