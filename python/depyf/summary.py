@@ -319,8 +319,10 @@ def summary(
     advice = advise.Advice(document) if advice is None else advice
     lines[1:1] = _uncompiled(advice.nodes, links)
     most = [row for row in _first_of(advice) if row[0]["kind"] not in told]
+    places = advice.places()
     for cause, saved, helps in most[:3]:
-        line, help_text = _cause(cause, links, saved, helps)
+        told_at = places.get(id(cause)) if cause["kind"] == "recompile" else None
+        line, help_text = _cause(cause, links, saved, helps, told_at)
         lines.append("  " + line)
         if help_text and len(lines) < 9 and "            " + help_text not in lines:
             lines.append("            " + help_text)  # it is told once
@@ -450,12 +452,19 @@ def _first_of(advice: Any) -> List[Tuple[Dict[str, Any], str, str]]:
     return list(advice.heads()) + [(cause, "", "") for cause in left]
 
 
-def _cause(cause: Dict[str, Any], links: bool, saved: str, helps: str) -> Tuple[str, str]:
+def _cause(
+    cause: Dict[str, Any],
+    links: bool,
+    saved: str,
+    helps: str,
+    told_at: Optional[Tuple[str, int]] = None,
+) -> Tuple[str, str]:
     """One line for one of what `overview.causes` gives, and what helps against it.
 
     Args:
         saved: what its change saves, "" where there is none.
         helps: what to change.
+        told_at: (file, line) at which its change is told elsewhere, too.
     """
     from depyf.report.words import outcome
 
@@ -465,7 +474,7 @@ def _cause(cause: Dict[str, Any], links: bool, saved: str, helps: str) -> Tuple[
     if cause["kind"] != "break":
         kind, where = (
             ("recompile" if cause["kind"] == "recompile" else outcome(found)),
-            cause["nodes"][0].place,
+            told_at or cause["nodes"][0].place,
         )
     if cause["kind"] == "failure" and found["line"]:
         same = os.path.normpath(found["file"] or "") == os.path.normpath(where[0] or "")

@@ -1197,10 +1197,10 @@ def test_a_recompile_is_shown_at_the_line_that_changes_the_value(tmp_path):
     program.write_text("def f(self, x):\n    x = x + 1\n    self.count += 1\n    return x\n")
     reason = "self.count == 0  # self.count += 1  # %s:3 in f" % program
     for place, line in ((program, 3), ("/lib/python3.11/site-packages/torch/a.py", 1)):
-        text = advise.text(
-            run_of([again(program, 1, 1.0, reason.replace(str(program), str(place)))])
-        )
+        run = run_of([again(program, 1, 1.0, reason.replace(str(program), str(place)))])
+        text = advise.text(run)
         assert text.startswith("1. up to 1.00 s  counting.py:%d\n" % line), text
+        assert "up to 1.00 s  recompile  counting.py:%d " % line in summary.summary(run)
 
 
 def test_a_constant_that_is_computed_from_several_floats_is_not_said_to_be_decided_on():
@@ -1675,3 +1675,29 @@ def test_of_several_lines_of_one_change_the_one_that_costs_most_is_named():
         found.append(dict(one, replaced=True, verdict="exact"))
     (change,) = advise.changes(run_of(found))
     assert change.line == 4 and [one.line for one in change.also] == [5, 3]
+
+
+BACKWARD = {"reason": "Unsupported Tensor.backward() call", "explanation": "no", "hints": []}
+
+
+def test_two_backward_passes_of_one_compiled_graph_are_told_beside_the_exception():
+    text = "RuntimeError: Trying to backward through the graph a second time (or ...)"
+    cuts = [dict(BACKWARD, location="/a/b.py:%d" % line) for line in (4, 9)]
+    runs = [run_of([compiled("/a/b.py", 1, 1.0, breaks=cuts[:n])], error=text) for n in (1, 2)]
+    one, both = map(advise.text, runs)
+    assert "the exception" not in one
+    assert both.startswith("the exception: .backward() is called at /a/b.py:4 and /a/b.py:9. ")
+    assert "call .backward() once, on the sum of the losses" in both
+
+
+def test_what_asks_for_no_other_break_is_not_advised_behind_one():
+    cut = dict(BACKWARD, location="/a/b.py:9", url="gb0123.html")
+    name = "torch_dynamo_resume_in_f_at_4"
+    entries = [compiled("/a/b.py", 1, 1.0, breaks=[cut], calls=[name])]
+    first, rest = [
+        overview.nodes_of([run_of(entries)])[0].breaks[0],
+        overview.nodes_of([run_of([rest_of(4, 5, 1.0, breaks=[cut])])])[0].breaks[0],
+    ]
+    assert first["row"] == rest["row"] == "backward"
+    assert any("trace_autograd_ops" in text for text in first["help"])
+    assert not any("trace_autograd_ops" in text for text in rest["help"])

@@ -92,6 +92,10 @@ class Advice:
             rows.append(shown(" ".join([told] + sentences_of(one))))
         return rows
 
+    def places(self) -> Dict[int, Tuple[str, int]]:
+        """(file, line) at which each change is told, by the id of its cause."""
+        return {id(one.cause): shown_at(one) for one in self.listed()}
+
     def heads(self) -> List[Tuple[Dict[str, Any], str, str]]:
         """(cause, what its change saves, advice) of each change, in their order."""
         return [(one.cause, saving(one), one.advice) for one in self.listed()]

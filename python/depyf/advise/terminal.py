@@ -72,6 +72,7 @@ def text(
     rows += _compiled_anyway(top, causes, links)
     normal = _normal(causes, links)
     rows = rows or ["nothing to advise"]
+    rows[:0] = _backward_twice(document, nodes, links)
     if normal:
         rows += ["what needs no action:"] + normal
     rows += _without_advice(found, causes, links) + _hinted(causes, links)
@@ -94,6 +95,24 @@ def text(
     if nodes:
         rows.append(_counted(nodes))
     return "\n".join(rows)
+
+
+def _backward_twice(document: Document, nodes: List[Any], links: bool) -> List[str]:
+    """What led to torch's exception that a graph is used by two backward passes, as compiling makes
+    one backward graph of what a program has as two.
+    """
+    if "backward through the graph a second time" not in str(document.get("error") or ""):
+        return []
+    every = [one for node in nodes for one in node.breaks if one["row"] == "backward"]
+    met = [place(*one, links) for one in dict.fromkeys((it["file"], it["line"]) for it in every)]
+    return [_TWICE % " and ".join(met)] if len(met) > 1 else []
+
+
+_TWICE = (
+    "the exception: .backward() is called at %s. What is computed before the first of them is one "
+    "compiled graph, and has one backward graph, which that call frees. Compute what the second "
+    "needs in a compiled function of its own, or call .backward() once, on the sum of the losses."
+)
 
 
 def _counted(nodes: List[Any]) -> str:

@@ -41,6 +41,7 @@ from depyf.report.words.beside import (
 )
 from depyf.report.words.breaks import (
     Said,
+    describe_behind,
     describe_logged_alone,
     gives_up,
     leave_out,
@@ -88,6 +89,7 @@ __all__ = [
     "argument_of",
     "describe_any",
     "describe_apart",
+    "describe_behind",
     "describe_beside",
     "describe_constant",
     "describe_decided_size",

@@ -269,6 +269,17 @@ _IN_LOGGING = re.compile(r"[/\\]lib[/\\]python[\d.]+[/\\]logging[/\\]__init__\.p
 _BUILTIN = re.compile(r"trace the builtin `(?P<name>[\w.]+?)\.?`")
 
 
+def describe_behind(said: Said) -> None:
+    """Leaves out advice that asks for no other break, at one behind another of its function."""
+    if said["row"] == "backward":
+        kept = [at for at, one in enumerate(said["help"]) if not one.startswith(_IF_NO_OTHER)]
+        for key in ("help", "patches"):
+            said[key] = [said[key][at] for at in kept]
+
+
+_IF_NO_OTHER = "If no other graph break is between"
+
+
 def describe_logged_alone(said: Said, function: str, place: str) -> None:
     """Says of a break in a function of Python's logging, which torch compiles by itself, as no code
     around it is compiled: what can be done in the graph of a program cannot be done there.
