@@ -247,6 +247,31 @@ def own_value_note(source: str, cells: Container[str] = ()) -> str:
     return "".join(texts)
 
 
+_COPY = re.compile(r"(?m)^ *(\w+) = (\w+)$")
+
+
+def copied_back_note(source: str) -> str:
+    """Comment lines on variables that are copied and set to the copy again."""
+    copies: Dict[str, str] = {}  # copy -> variable
+    back: Dict[str, str] = {}  # variable -> copy
+    for target, value in _COPY.findall(source):
+        if copies.get(value) == target != value:
+            back.setdefault(target, value)
+        else:
+            copies.setdefault(target, value)
+    if not back:
+        return ""
+    (name, copy), *others = back.items()
+    text = (
+        "`%s = %s` and, later, `%s = %s`: torch keeps the value that a variable has in front, and "
+        "writes it back behind what it makes of the function, also where it is the same."
+        % (copy, name, name, copy)
+    )
+    if others:
+        text += " The same holds for: %s." % ", ".join(name for name, _ in others)
+    return "\n" + wrapped(text)
+
+
 _UNUSED_CELLS = re.compile(r"(?m)^ +if False:\n(?: +\w+ = None\n)* +lambda: (.+)$")
 
 

@@ -61,6 +61,7 @@ from depyf.legend import (
     base_class_note,
     cell_note,
     contents_note,
+    copied_back_note,
     legend,
     lifetime_note,
     own_value_note,
@@ -142,7 +143,12 @@ def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int
     """Comment lines on what torch's code does for which Python has no plain words."""
     own_values = own_value_note(source, _cells(code))
     texts = cell_note(source), own_values, unused_note(source), random_note(source)
-    more = base_class_note(source), contents_note(source), unused_result_note(source, updated)
+    more = (
+        copied_back_note(source),
+        base_class_note(source),
+        contents_note(source),
+        unused_result_note(source, updated),
+    )
     return "".join(texts + more)
 
 

@@ -528,3 +528,15 @@ def test_contents_that_are_replaced_are_explained():
     result = readable("def f(log, x):\n    log[:] = [log[0], x]\n    return __compiled_fn_1_8(x)\n")
     said = " ".join(result.source.replace("\n#", "").split())
     assert "`log[:] = [...]` gives the list the elements that it has afterwards" in said
+
+
+def test_a_variable_that_is_copied_and_written_back_is_explained():
+    from depyf.legend import copied_back_note
+
+    source = (
+        "def f(key, x):\n    key_1 = key\n    y = x\n    g(y)\n    key = key_1\n    return key\n"
+    )
+    note = " ".join(copied_back_note(source).replace("\n#", "").split())
+    assert "`key_1 = key` and, later, `key = key_1`: torch keeps the value" in note
+    assert copied_back_note("def f(x):\n    y = x\n    x = x\n    return y\n") == ""
+    assert copied_back_note("def f(a, b):\n    t = a\n    a = b\n    b = t\n") == ""
