@@ -12,6 +12,7 @@ nearer than the noise counts as open.
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -49,8 +50,9 @@ def said(*command):
 
 
 def figures(values):
-    """(median, half range) of the rounds."""
-    return statistics.median(values), (max(values) - min(values)) / 2
+    """(median, half range) of the rounds; one round tells no noise."""
+    noise = (max(values) - min(values)) / 2 if len(values) > 1 else math.inf
+    return statistics.median(values), noise
 
 
 def capture(options):
@@ -110,7 +112,8 @@ def decompiler(options):
             python,
         )
         match = re.search(r": ([\d.]+) times as fast .*noise (\d+) %", text)
-        ratio, noise = float(match.group(1)), int(match.group(2)) / 200
+        ratio = float(match.group(1))
+        noise = int(match.group(2)) / 200 if options.rounds > 1 else math.inf
         yield (
             "library of %s to compile(), times as fast" % version,
             ratio,
@@ -137,6 +140,8 @@ PARTS = {"capture": capture, "files": files, "start": start, "decompiler": decom
 
 def verdict(value, noise, goal, sense):
     """Whether a goal is met, by more than the noise."""
+    if noise == math.inf:
+        return "one round"
     over = value - goal if sense == "at most" else goal - value
     return (
         "met"
@@ -168,7 +173,8 @@ def main():
     print("| what | now | noise | goal | |\n| --- | --- | --- | --- | --- |", flush=True)
     for name in options.only or PARTS:
         for what, value, noise, goal, sense in PARTS[name](options):
-            cells = (what, "%.4g" % value, "± %.2g" % noise, "%s %.4g" % (sense, goal))
+            spread = "unknown" if noise == math.inf else "± %.2g" % noise
+            cells = (what, "%.4g" % value, spread, "%s %.4g" % (sense, goal))
             print(
                 "| %s | %s |" % (" | ".join(cells), verdict(value, noise, goal, sense)), flush=True
             )

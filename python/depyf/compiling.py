@@ -13,7 +13,7 @@ import re
 import sys
 import tokenize
 import types
-from typing import Any, Iterator, Match, Set
+from typing import Any, Iterator, List, Match, Set
 
 from depyf import _core
 from depyf.interrupts import pass_on
@@ -218,6 +218,20 @@ def _is_a_fact(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None or node.value is Ellipsis or type(node.value) is bool
     return _plain(node) or isinstance(node, (ast.Compare, ast.Lambda))
+
+
+def walk(tree: ast.AST) -> List[Any]:
+    """All nodes of a tree in the order of `ast.walk`, in a fraction of its calls."""
+    found: List[Any] = [tree]
+    for node in found:
+        for value in vars(node).values():  # attributes beside the fields are numbers
+            if type(value) is list:
+                for one in value:
+                    if isinstance(one, ast.AST):
+                        found.append(one)
+            elif isinstance(value, ast.AST):
+                found.append(value)
+    return found
 
 
 #: nodes without nodes in them that CPython could warn of

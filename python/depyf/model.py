@@ -14,6 +14,7 @@ import time
 import types
 import weakref
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from depyf.schema import SCHEMA, SCHEMA_VERSION, STAGES, seconds
@@ -95,15 +96,14 @@ def spans(marks: List[Mark]) -> List[List[Any]]:
             found.append([name, start, moment - start])
     if not found:
         return []
-    first = min(row[1] for row in found)
-    found.sort(key=lambda row: -row[2])
-    return sorted(
-        (
-            [name, round(start - first), round(length)]
-            for name, start, length in found[:_MOST_EVENTS]
-        ),
-        key=lambda row: (row[1], -row[2]),
-    )
+    first = min(map(itemgetter(1), found))
+    found.sort(key=itemgetter(2), reverse=True)
+    rows = [
+        [name, round(start - first), round(length)] for name, start, length in found[:_MOST_EVENTS]
+    ]
+    rows.sort(key=itemgetter(2), reverse=True)
+    rows.sort(key=itemgetter(1))
+    return rows
 
 
 class Writers:

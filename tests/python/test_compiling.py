@@ -5,6 +5,7 @@ import random
 import re
 import sys
 import threading
+import tokenize
 import types
 import warnings
 
@@ -217,3 +218,10 @@ def test_names_and_places_without_a_warning(text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert places(compiling.places_of(text)) == expected
+
+
+def test_all_nodes_are_met_in_the_order_of_ast():
+    for module in (ast, tokenize, warnings, threading, re):
+        with open(module.__file__, "rb") as stream:
+            tree = ast.parse(stream.read())
+        assert [id(one) for one in compiling.walk(tree)] == [id(one) for one in ast.walk(tree)]

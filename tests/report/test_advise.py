@@ -537,6 +537,18 @@ def test_a_patch_with_torch_where_changes_no_result(tmp_path, branch, patch):
     assert added[0].strip("+ ").startswith(patch) if patch else not change.patch, change.patch
 
 
+def test_a_patch_is_at_the_line_of_the_branch_behind_a_form_feed(tmp_path):
+    program = tmp_path / "sides.py"
+    lines = ["import torch", "name = 'Zoë\x0c\u2028'", "\x0c", "", "def f(x, größe):"]
+    lines += ["    if größe.any() | x.any():", "        x = x * 2", "    return x", ""]
+    program.write_text("\n".join(lines), encoding="utf-8")
+    met = dict(BRANCH, location="%s:6" % program)
+    (change,) = advise.changes(run_of([compiled(program, 5, 1.0, breaks=[met])]))
+    gone = [line[1:] for line in change.patch.split("\n") if line.startswith("-")][1:]
+    assert gone == lines[5:7]
+    assert "+    x = torch.where(größe.any() | x.any(), x * 2, x)\n" in change.patch
+
+
 @pytest.mark.parametrize(
     "branch, of_floats, patched",
     [

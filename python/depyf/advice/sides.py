@@ -6,6 +6,8 @@ A program is only read, so what cannot be told from its text counts as unsafe.
 import ast
 from typing import Any, Iterator, Optional, Set, Tuple
 
+from depyf.advice import uses
+
 #: operators whose result has the shape of what they take, and which are finite where that is; so
 #: the side that is not chosen makes no NaN in a gradient
 _ELEMENTWISE = frozenset(
@@ -165,7 +167,7 @@ def tensors_of(function: Any) -> Set[str]:
     of torch, says so in an annotation, or computes them from such.
     """
     found: Set[str] = set()
-    for node in ast.walk(function):
+    for node in uses.walked(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             of = node.func.value
             if isinstance(of, ast.Name) and of.id in _MODULES:
@@ -198,7 +200,7 @@ def bound(function: Any, before: float = float("inf")) -> Set[str]:
     """The parameters of a function, and what it assigns on the lines before line `before`."""
     arguments = function.args
     found = {one.arg for one in arguments.args + arguments.kwonlyargs}
-    for node in ast.walk(function):
+    for node in uses.walked(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             if node.lineno < before:
                 found.add(node.id)
@@ -207,7 +209,7 @@ def bound(function: Any, before: float = float("inf")) -> Set[str]:
 
 def _assigned_to(function: Any, name: str) -> Iterator[ast.expr]:
     """What a function assigns to a name by itself."""
-    for node in ast.walk(function):
+    for node in uses.walked(function):
         if isinstance(node, ast.Assign):
             if any(isinstance(one, ast.Name) and one.id == name for one in node.targets):
                 yield node.value

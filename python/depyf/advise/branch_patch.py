@@ -4,7 +4,7 @@ import ast
 from typing import Any, List, Optional
 
 from depyf.advice import sides
-from depyf.advise.source import bodies, functions_of, segment
+from depyf.advise.source import bodies, functions_of, lines_of, segment
 
 
 def with_where(source: str, tree: ast.Module, line: int, is_float: bool) -> Optional[str]:
@@ -63,6 +63,6 @@ def _where_of(
         return None  # torch.where would give the dtype that holds both
     condition, swapped = asked
     parts = [segment(source, one) for one in [condition] + chosen[:: -1 if swapped else 1]]
-    lines = source.splitlines(True)
+    lines = list(lines_of(source))
     written = "%s%storch.where(%s)\n" % (" " * node.col_offset, begin, ", ".join(map(str, parts)))
     return "".join(lines[: node.lineno - 1] + [written] + lines[last:])

@@ -24,6 +24,7 @@ from depyf.advise.source import (
     first_line,
     functions_of,
     is_function,
+    lines_of,
     segment,
     source_of,
     with_text,
@@ -86,9 +87,7 @@ def patch_for(
         name = os.path.abspath(file)
     name = name.lstrip("/")
     return "".join(
-        difflib.unified_diff(
-            source.splitlines(True), changed.splitlines(True), "a/" + name, "b/" + name, n=1
-        )
+        difflib.unified_diff(lines_of(source), lines_of(changed), "a/" + name, "b/" + name, n=1)
     )
 
 
@@ -220,7 +219,7 @@ def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:
             last = node
     if last is None:
         return None
-    lines = source.splitlines(True)
+    lines = list(lines_of(source))
     end = int(getattr(last, "end_lineno"))
     given = re.match(r"\w+", wanted.rpartition("(")[2])  # add(logging.Logger.info)
     name = given.group() if given else ""
@@ -253,7 +252,7 @@ def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Option
     if len(calls) != 1:
         return None
     statement, call = calls[0]
-    lines = source.splitlines(True)
+    lines = list(lines_of(source))
     before = lines[statement.lineno - 1][: statement.col_offset]
     parameters = [one.arg for one in function.args.args]
     written = []

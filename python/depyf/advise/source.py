@@ -1,7 +1,9 @@
 """The source of a program: its functions, and texts between columns of it."""
 
 import ast
+import re
 import tokenize
+from functools import lru_cache
 from typing import Any, Iterator, List, Optional, Tuple
 
 from depyf.advice import uses
@@ -20,8 +22,20 @@ def source_of(file: str) -> Optional[Tuple[str, ast.Module]]:
 
 def segment(source: str, node: ast.AST) -> Optional[str]:
     """The text of a node, None where this Python does not tell where nodes end."""
-    get = getattr(ast, "get_source_segment", None)  # 3.8+
-    return get(source, node) if get else None
+    line, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)  # 3.8+
+    if line is None or last is None:
+        return None
+    lines = lines_of(source)
+    found = [one.encode("utf-8") for one in lines[line - 1 : last]]  # columns count bytes
+    found[-1] = found[-1][: getattr(node, "end_col_offset")]
+    found[0] = found[0][getattr(node, "col_offset") :]
+    return b"".join(found).decode("utf-8")
+
+
+@lru_cache(maxsize=4)
+def lines_of(source: str) -> Tuple[str, ...]:
+    """The lines of a program with their ends, as its tree counts them: a form feed ends none."""
+    return tuple(re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", source))
 
 
 def bodies(tree: ast.AST) -> Iterator[List[Any]]:
@@ -58,7 +72,7 @@ def functions_of(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:
 
 def with_text(source: str, line: int, column: int, length: int, written: str) -> str:
     """The source with another text in place of some bytes of a line."""
-    lines = source.splitlines(True)
+    lines = list(lines_of(source))
     raw = lines[line - 1].encode("utf-8")  # columns of the tree count bytes
     raw = raw[:column] + written.encode("utf-8") + raw[column + length :]
     lines[line - 1] = raw.decode("utf-8")

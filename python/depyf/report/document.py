@@ -233,6 +233,9 @@ _PROFILE = {
 }
 
 
+_TEXTS = frozenset((str,))
+
+
 def _fit(value: Any, shape: Any) -> Any:
     """`value` in the form of `shape`: each field of the type of its default, each element of a list
     of the type of the first.
@@ -256,7 +259,11 @@ def _fit(value: Any, shape: Any) -> Any:
     if isinstance(shape, list):
         if not isinstance(value, (list, tuple)):
             return []
-        return [_fit(item, shape[0]) for item in value] if shape else list(value)
+        if not shape or type(shape[0]) is str and _TEXTS.issuperset(map(type, value)):
+            return list(value)
+        if shape[0] == []:
+            return [list(item) if isinstance(item, (list, tuple)) else [] for item in value]
+        return [_fit(item, shape[0]) for item in value]
     if isinstance(shape, bool):
         return value is True
     if isinstance(shape, float):
@@ -275,14 +282,14 @@ def _fit(value: Any, shape: Any) -> Any:
 
 def _rows(value: List[Any], width: int) -> List[Any]:
     # a dump's rows of numbers, the first of an event being its name
-    return [
-        row
-        for row in value
-        if len(row) >= width
-        and all(
-            isinstance(item, (int, float)) and abs(item) < 1e18 for item in row[width == 3 : width]
-        )
-    ]
+    found = []
+    for row in value:
+        for item in row[width == 3 : width]:
+            if not (isinstance(item, (int, float)) and abs(item) < 1e18):
+                break
+        else:
+            found += [row] if len(row) >= width else []
+    return found
 
 
 def _fit_entry(entry: Document) -> Document:

@@ -231,15 +231,16 @@ def _checked(structure: Any) -> Optional[List[_Node]]:
             if not isinstance(name, str) or kind not in _KINDS:
                 return None
             node = _Node(name, kind, -1)
-            node.target, node.shape, node.module = (
-                str(table[number]) for table, number in zip(tables, (target, shape, module))
-            )
-            file, line, function = tables[3][place]
+            targets, shapes, modules, places = tables
+            node.target, node.shape = str(targets[target]), str(shapes[shape])
+            node.module = str(modules[module])
+            file, line, function = places[place]
             if file and isinstance(line, int) and 0 < line < 2**31:
                 node.place = (str(file), line, str(function), "")
             count = len(found)
-            if not all(isinstance(one, int) and 0 <= one < count for one in reads):
-                return None
+            for one in reads:
+                if not (isinstance(one, int) and 0 <= one < count):
+                    return None
             node.reads = [found[one].name for one in reads]
             found.append(node)
     except (TypeError, ValueError, IndexError, KeyError):

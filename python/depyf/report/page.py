@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from operator import itemgetter
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 from depyf import advise, schema, summary
@@ -79,7 +80,9 @@ def _hash(text: str) -> str:
 
 def _finalized(value: Any) -> Any:
     # most values are markup, or texts of no class of their own
-    if type(value) is str or isinstance(value, str) and not hasattr(value, "__html__"):
+    if type(value) is str:
+        return value if value.isprintable() else visible(value)
+    if isinstance(value, str) and not hasattr(value, "__html__"):
         return visible(value)
     return value
 
@@ -576,19 +579,17 @@ def _guard_lines(guards: Iterable[Document]) -> str:
         text = str(guard.get("text") or "")
         expression = guard.get("expression")
         fields = (
-            guard.get("kind") or "",
-            guard.get("source") or "",
-            expression or text,
+            str(guard.get("kind") or ""),
+            str(guard.get("source") or ""),
+            str(expression or text),
             text if expression and expression != text else "",
-            guard.get("comment") or "",
+            str(guard.get("comment") or ""),
             _in_words(str(expression or text), text),
         )
-        lines.append(
-            "\t".join(
-                str(field).replace("\t", " ").replace("\r", " ").replace("\n", "⏎")
-                for field in fields
-            )
-        )
+        line = "\t".join(fields)
+        if line.count("\t") >= len(fields):
+            line = "\t".join([field.replace("\t", " ") for field in fields])
+        lines.append(line.replace("\r", " ").replace("\n", "⏎"))
     return "\n".join(lines)
 
 
@@ -829,12 +830,13 @@ def _events(entry: Document) -> List[List[Any]]:
     ]
     if not events:
         return []
-    kept = sorted(events, key=lambda row: -row[2])[:_EVENTS]
-    start = min(row[1] for row in kept)
-    kept.sort(key=lambda row: (row[1], -row[2]))
+    kept = sorted(events, key=itemgetter(2), reverse=True)[:_EVENTS]
+    start = min(map(itemgetter(1), kept))
+    kept.sort(key=itemgetter(1))
     rows: List[List[Any]] = []
     open_until: List[float] = []
-    for name, begin, length in (row[:3] for row in kept):
+    for row in kept:
+        name, begin, length = row[:3]
         while open_until and open_until[-1] <= begin:
             open_until.pop()
         rows.append([str(name), round(begin - start), round(length), len(open_until)])

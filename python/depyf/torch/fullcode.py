@@ -239,9 +239,8 @@ def defaults_of(function: Function) -> Dict[str, str]:
     """
     if function.is_resume or function.source_origin != "file":
         return {}
-    text = function_text(function.source, safe_name(function.name), "f")
-    node = parse(text).body[0] if text is not None else None
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    node = _function_in(function.source, safe_name(function.name))[0]
+    if node is None:
         return {}
     found: Dict[str, str] = {}
 
@@ -588,37 +587,42 @@ def _functions_in(tree: ast.AST) -> List[Any]:
     return [node for node in pending if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
-def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
-    """The text of one function in a source, dedented, without decorators, under another name.
-
-    None when it has none.
-    """
+@functools.lru_cache(maxsize=64)
+def _function_in(source: str, name: Optional[str]) -> Tuple[Any, str]:
+    """(the tree of one function in a source, its text, dedented and without decorators)."""
     try:
         tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass_on()
-        return None
+        return None, ""
     functions = _functions_in(tree)
     if not functions:
-        return None
+        return None, ""
     chosen = next((node for node in functions if node.name == name), None)
     if chosen is None:
         chosen = min(functions, key=lambda node: node.lineno)
     # not splitlines(): a form feed or U+2028 in a text or a comment ends no line of Python
     lines = re.split("\r\n|\r|\n", source)[chosen.lineno - 1 : chosen.end_lineno]
-    text = textwrap.dedent("\n".join(lines)) + "\n"
-    return re.sub(
-        r"^((?:async\s+)?def\s+)\w+", lambda match: match.group(1) + new_name, text, count=1
-    )
+    return chosen, textwrap.dedent("\n".join(lines)) + "\n"
 
 
-def _fits(text: str, code: types.CodeType, name: str) -> bool:
+_HEAD = re.compile(r"^((?:async\s+)?def\s+)\w+")
+
+
+def function_text(source: str, name: Optional[str], new_name: str) -> Optional[str]:
+    """The text of one function in a source, dedented, without decorators, under another name.
+
+    None when it has none.
+    """
+    node, text = _function_in(source, name)
+    if node is None:
+        return None
+    return _HEAD.sub(lambda match: match.group(1) + new_name, text, count=1)
+
+
+def _fits(node: Any, text: str, code: types.CodeType, name: str) -> bool:
     # the user's own text is shown when it means the same here: no defaults to evaluate, no mangled
     # names, same variables
-    tree = parse(text)
-    node = tree.body[0]
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
     if any(
         not isinstance(value, ast.Constant)
         for value in node.args.defaults + [one for one in node.args.kw_defaults if one]
@@ -655,7 +659,8 @@ def _original(function: Function, name: str, signature: _Signature, token: str) 
     )
     if text is not None and function.source_origin == "file":
         try:
-            if code is None or _fits(text, code, name):
+            node = _function_in(function.source, safe_name(function.name))[0]
+            if code is None or _fits(node, text, code, name):
                 return text
         except (SyntaxError, ValueError, StopIteration, RecursionError):
             pass_on()
@@ -796,7 +801,7 @@ def _dispatcher(
     """
     key = _key(function)
     text_of_guards = "\n".join(
-        guard.expression or guard.text for entry in entries for guard in entry.guards
+        [guard.expression or guard.text for entry in entries for guard in entry.guards]
     )
     frame_name = "L" if "L" not in signature.parameters + signature.free else "___frame_locals"
     width = _WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
@@ -1279,6 +1284,7 @@ def _on_lines(text: str) -> str:
 def forget_texts() -> None:
     """Forgets what is known of guards and their texts: no run is read any more."""
     guard_text.forget_texts()
+    _function_in.cache_clear()
     _on_rows.cache_clear()
     _on_lines.cache_clear()
 

@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
 
-from depyf.compiling import parse
+from depyf.compiling import parse, walk
 from depyf.model import Guard
 from depyf.trace.names import RELATIONAL_GUARDS
 
@@ -90,7 +90,7 @@ def _parsed(text: str) -> Optional[Tuple[FrozenSet[str], type]]:
         return None
     read: Set[str] = set()
     bound: Set[str] = set()
-    for node in ast.walk(body):
+    for node in walk(body):
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         elif isinstance(node, ast.arg):

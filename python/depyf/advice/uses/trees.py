@@ -53,7 +53,7 @@ def walked(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
     """All nodes of a file or function, outer ones first, none of None; kept, as a report asks often
     of few.
     """
-    return tuple(ast.walk(tree)) if tree is not None else ()
+    return tuple(compiling.walk(tree)) if tree is not None else ()
 
 
 @lru_cache(maxsize=16)

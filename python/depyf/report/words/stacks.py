@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+from functools import lru_cache
 from typing import Any, Iterable, List, Match, Sequence, Tuple
 
 from depyf import compiling
@@ -60,6 +61,7 @@ def _calling_frames(stack: Sequence[str]) -> Tuple[List[Tuple[str, str, str]], b
 _MOST_ENDS = 12
 
 
+@lru_cache(maxsize=256)
 def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     """The function, a name with attributes, that a line calls at the marks that a traceback has
     below it; without marks, that of its only call, or of its only call of `name`.
@@ -72,12 +74,14 @@ def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
     # torch knows where a call begins, and its marks may go on to the end of the line
     ends = [place + 1 for place, letter in enumerate(part) if letter == ")"][::-1]
     shorter = [part[:end] for end in ends[:_MOST_ENDS]] if marks else []
-    for text in [part, part.rstrip(":") + ": pass"] + shorter:
+    # the marks of a condition may go on to the colon behind it
+    bare = part[:-1] if part.endswith(":") else part
+    for text in [bare, part.rstrip(":") + ": pass"] + shorter:
         try:
             tree = compiling.places_of(text.strip())
         except (SyntaxError, ValueError):
             continue
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        calls = [node for node in compiling.walk(tree) if isinstance(node, ast.Call)]
         named = [node for node in calls if uses.path_of(node.func).rpartition(".")[2] == name]
         if len(named) == 1:
             calls = named
