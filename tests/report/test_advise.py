@@ -1607,6 +1607,7 @@ def given_up_in_a_loop(tmp_path, more, **shown):
         ("        if x.sum().mean() > 1:\n            break\n", False, "may be rounds.py:11: "),
         ("        print(n)\n", False, "the next break there may be rounds.py:11: "),
         ("    print(n)\n", False, ""),
+        ("    else:\n        print(n)\n", False, ""),
     ],
 )
 def test_a_change_after_which_another_break_keeps_a_function_uncompiled_has_no_figure(

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+from depyf.advice import breaks
 from depyf.advise.change import Change, shown_at
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import merged_by_advice, one_for_each_advice, without_done, without_gone
@@ -123,7 +124,10 @@ def _lead_with(change: Change) -> None:
 
 def _told_whole(change: Change, every: List[Change]) -> Change:
     """A change with what it leaves, and what is to be made before it."""
-    kept = [kept_by(change, one) for one in failing_in(change)]
+    of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+    # where the loop is taken out of compiled code, no break in it keeps anything uncompiled
+    failing = failing_in(change) if change.advice not in of_loop else []
+    kept = [kept_by(change, one) for one in failing]
     left = next(((place, met) for place, met in kept if place is not None), None)
     return change._replace(left=left, first=tuple(recompiled_behind(change, every)))
 

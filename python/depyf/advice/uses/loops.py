@@ -62,11 +62,11 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
 
 
 def lines_of_statement(file: str, line: int) -> range:
-    """The lines of the loop or `try` that begins at a line."""
+    """The lines of the loop or `try` that begins at a line, without an `else` of a loop."""
     tree = parsed(file) if file and line else None
     for node in walked(tree):
         if isinstance(node, (ast.For, ast.While, ast.Try)) and node.lineno == line:
-            return range(line, last_line(node) + 1)
+            return range(line, last_line(node if isinstance(node, ast.Try) else node.body[-1]) + 1)
     return range(line, line + 1)
 
 
