@@ -110,7 +110,11 @@ def compile_text(text: str, filename: str, flags: int = 0, to_run: bool = True) 
 
 
 def is_python(text: str, filename: str = "<dump>") -> bool:
-    """True when the text compiles as a module."""
+    """True when the text compiles as a module.
+
+    Halves of characters count as the escapes that a file of the dump has for them.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     try:
         compile_text(text, filename, to_run=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):

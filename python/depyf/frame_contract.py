@@ -6,6 +6,8 @@ docs/frame_contract.md has the sources.
 import types
 from typing import Optional, Tuple
 
+from depyf.plain import file_of
+
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
 _COUNTS = ("co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
@@ -26,6 +28,19 @@ def argument_names(code: types.CodeType) -> Tuple[str, ...]:
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & _CO_VARARGS) + bool(code.co_flags & _CO_VARKEYWORDS)
     return code.co_varnames[:count]
+
+
+def file_is_text(code: types.CodeType) -> bool:
+    """Whether the name of the file of `code` can be encoded as UTF-8.
+
+    Torch formats the stack while it compiles, and raises an exception in the program for a frame
+    where that is not so.
+    """
+    try:
+        file_of(code).encode()
+    except UnicodeEncodeError:  # a half of a character, from a name that the system gave
+        return False
+    return True
 
 
 def violation(original: types.CodeType, replacement: types.CodeType) -> Optional[str]:

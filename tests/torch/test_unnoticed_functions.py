@@ -265,6 +265,60 @@ def test_a_file_with_half_a_character_in_its_name_fails_as_without_depyf(tmp_pat
         assert outcome() == want
 
 
+OF_AN_ODD_FILE = """
+import os, sys
+import depyf, torch
+
+source = "def f(x):\\n    return x + 1\\n"
+space = {}
+exec(compile(source, os.fsdecode(b"/caf\\xe9/program.py"), "exec"), space)
+with depyf.prepare_debug(sys.argv[1]) as run:
+    torch.compile(space["f"], backend="eager")(torch.ones(3))
+assert not run.problems, run.problems
+"""
+
+
+def test_full_code_of_a_file_with_half_a_character_in_its_name_is_python(run_script, tmp_path):
+    run_script(OF_AN_ODD_FILE, str(tmp_path / "dump"))
+    text = (tmp_path / "dump" / "full_code_for_f_0.py").read_text()
+    compile(text, "full_code", "exec")
+    assert "\ndef f(x):" in text and "/caf\\udce9/program.py:1" in text
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are bytes on Linux")
+def test_a_folder_that_is_not_utf8_is_no_trouble_at_a_graph_break(tmp_path):
+    folder = os.path.join(str(tmp_path), os.fsdecode(b"caf\xe9"))
+    want = program()
+    with depyf.prepare_debug(folder) as run:
+        assert program() == want
+    entries = list(run.entries())
+    assert len(entries) >= 2
+    assert all(entry.verdict in ("exact", "equivalent") for entry in entries)
+    assert not any(entry.replaced for entry in entries)
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as stream:
+        text = stream.read()
+    assert text.count("the name of the dump's folder, which is not UTF-8") == len(entries)
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are bytes on Linux")
+def test_depyf_run_in_a_folder_that_is_not_utf8_runs_the_program(tmp_path):
+    script = tmp_path / "breaks.py"
+    script.write_text(
+        "import torch\n"
+        "@torch.compile(backend='eager')\n"
+        "def f(x):\n"
+        "    x = x + 1\n"
+        "    print('broken')\n"
+        "    return x * 2\n"
+        "print(f(torch.ones(2)))\n"
+    )
+    folder = os.path.join(str(tmp_path), os.fsdecode(b"caf\xe9"))
+    os.mkdir(folder)
+    arguments = ["-m", "depyf", "run", str(script)]
+    done = warm.run(arguments, environment(tmp_path / "cache"), cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "broken\ntensor([4., 4.])\n"), done.stderr
+
+
 def test_a_program_that_closes_standard_error_ends_as_without_depyf(tmp_path):
     script = tmp_path / "closes.py"
     script.write_text(

@@ -12,7 +12,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
-from depyf.frame_contract import violation
+from depyf.frame_contract import file_is_text, violation
 from depyf.interrupts import pass_on
 from depyf.model import (
     RESUMED,
@@ -77,14 +77,6 @@ from depyf.trace.vocabulary import GRAPH_STAGES, stack_lines
 
 #: of this process: blocks tell of one run of numbers
 _RESETS = Resets()
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:  # a half of a character, from a name that the system gave
-        return False
-    return True
 
 
 def _size(count: int) -> str:
@@ -849,9 +841,10 @@ class Session(Records):
                 "tell in which order they are read"
             )
             return None
-        if not _is_text(file_of(code)):
-            entry.detail = "torch raises an exception because of the name of the program's file"
-            return None
+        for whose, one in (("program's file", code), ("dump's folder", replacement)):
+            if not file_is_text(one):
+                entry.detail = "torch cannot write the name of the %s, which is not UTF-8" % whose
+                return None
         # Torch fills the frame from that of the user's code. If torch's own code does not fit the
         # user's (it always should), the replacement is compared with torch's code alone.
         layout = violation(new_code if violation(code, new_code) else code, replacement)
