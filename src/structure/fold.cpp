@@ -552,7 +552,7 @@ class Folder : Arms {
     if (before == entered_by_.end()) return false;
     return std::any_of(before->second.begin(), before->second.end(), [&](BlockId b) {
       const Node& node = s_.nodes[b.index];
-      if (!node.alive || node.term != TermKind::Branch) return false;
+      if (!node.alive || !node.tests_value()) return false;
       const ValueId value = s_.resolve(node.value);
       if (s_.at(value).kind != ValueKind::Select || s_.select_of(value).kind != Select::IfExp)
         return false;
@@ -573,7 +573,7 @@ class Folder : Arms {
 
   bool fold_at(BlockId a) {
     Node& node = s_.nodes[a.index];
-    if (node.term != TermKind::Branch || !node.alive || node.match != UINT32_MAX) return false;
+    if (!node.tests_value() || !node.alive) return false;
     if (node.edges[0].to == node.edges[1].to) return join_decided(a, false);
     const bool yes = is_arm_block(a, node.edges[0]), no = is_arm_block(a, node.edges[1]);
     if ((!yes && !no) || s_.is_op(s_.resolve(node.value), Op::EXC_MATCH)) return false;

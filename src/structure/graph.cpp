@@ -438,7 +438,7 @@ bool StructureGraph::fails_assertion(BlockId b) {
 
 std::size_t StructureGraph::test_length(BlockId b) {
   const Node& node = nodes[b.index];
-  if (node.term != TermKind::Branch) return 0;
+  if (!node.tests_value()) return 0;
   std::unordered_set<std::uint32_t> needed{resolve(node.value).index};
   std::size_t length = 0;
   for (std::size_t i = node.body.size(); i > 0; --i) {

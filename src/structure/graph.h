@@ -110,6 +110,8 @@ struct Node {
   /// Tests one `case`, by its index in StructureGraph::cases: matched -> edges[0], else edges[1].
   std::uint32_t match = UINT32_MAX;
   int edge_count() const { return kEdgeCounts[static_cast<std::size_t>(term)]; }
+  /// Decides by `value`, which the Branch of a `case` does not have.
+  bool tests_value() const { return term == TermKind::Branch && match == UINT32_MAX; }
   /// No `break` or `continue`, and no `case` that always matches.
   bool is_plain_jump() const {
     return term == TermKind::Jump && jump == JumpRole::Plain && match == UINT32_MAX;
