@@ -17,7 +17,7 @@ _KNOWN = {
     ("explain/__init__.py", "import_module"),  # depyf's own modules, two names
     ("launch.py", "runpy"),  # finds the module of `depyf run -m`, which the user asks for
     ("torch/debug.py", "exec"),  # a constant text, placed at the user's line for breakpoint()
-    ("torch/fullcode.py", "import_module"),  # written into a file that the user may run
+    ("torch/fullcode/linking.py", "import_module"),  # written into a file that the user may run
 }
 
 

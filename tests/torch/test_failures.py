@@ -194,7 +194,7 @@ def test_a_limit_on_the_size_of_files(run_script):
         ("depyf.torch.capture.session", "decompile_with_constants"),
         ("depyf.torch.capture.session", "violation"),
         ("depyf.torch.guards", "guards_of"),
-        ("depyf.torch.fullcode", "_section"),
+        ("depyf.torch.fullcode.renderer", "section_of"),
         ("depyf.torch.compat", "graph_module_of"),
     ],
 )

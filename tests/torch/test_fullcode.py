@@ -311,8 +311,8 @@ def test_objects_without_a_name_are_those_of_the_bytecode():
         return x
 
     replaced = outer.__code__.replace(co_consts=(None, (unnamed, outer.__code__)))
-    from depyf.torch import fullcode
     from depyf.torch.codes import findable
+    from depyf.torch.fullcode import linking
     from depyf.torch.model import LiveObject
 
     assert findable(torch.float32) == "torch.float32"
@@ -323,7 +323,7 @@ def test_objects_without_a_name_are_those_of_the_bytecode():
         == "__find('torch.nn.modules.linear', 'Linear', 'forward')"
     )
     assert findable(outer) is None and findable(unnamed) is None
-    fullcode._holders["test"] = (
+    linking.holders["test"] = (
         LiveObject(replaced),
         LiveObject(),
         {"__const_0__": id(unnamed), "__const_1__": id(device)},
@@ -336,7 +336,7 @@ def test_objects_without_a_name_are_those_of_the_bytecode():
         with pytest.raises(LookupError, match="__const_0__ is an object of the process"):
             constant("test", "__const_0__")
     finally:
-        del fullcode._holders["test"]
+        del linking.holders["test"]
 
 
 def autocasting(x, factor=2):

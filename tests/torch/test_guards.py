@@ -5,8 +5,8 @@ import ast
 import depyf
 import pytest
 import torch
-from depyf.torch import fullcode
 from depyf.torch.compat import guard_root
+from depyf.torch.fullcode import conditions
 from depyf.torch.guards import check_no_aliasing, check_tensor
 from depyf.trace import guard_text
 from depyf.trace.guard_text import expression_of, guards_of_tree_text, split_comment
@@ -154,6 +154,6 @@ def test_full_code_tells_locals_from_globals_and_each_condition_once():
     group = [guard_text.make_guard(text) for text in ("L['n'] == 2", "L['n'] == 2")]
     for one in group:
         one.expression = one.text
-    assert fullcode._conditions(group, fullcode._States()) == [("L['n'] == 2", "")]
-    heading = fullcode._heading("G['model'] L['x'] L['y']", group)
+    assert conditions._conditions(group, conditions.States()) == [("L['n'] == 2", "")]
+    heading = conditions._heading("G['model'] L['x'] L['y']", group)
     assert heading[0] == "x, y, global model"
