@@ -1,0 +1,104 @@
+"""The head of a file of transformed code, and what is known of its graph before there is code."""
+
+import os
+import re
+import types
+from typing import Dict, Tuple
+
+from depyf.interrupts import pass_on
+from depyf.model import Entry, Function
+from depyf.plain import file_of
+from depyf.terminal import parse_place, shown
+from depyf.torch.fullcode import defaults_of
+from depyf.trace.breaks import own_place
+from depyf.trace.graph_rows import OPERATION
+from depyf.trace.names import resumed
+
+#: how Dynamo names an input of a graph, which may be an output, too
+_INPUT = re.compile(r"^[lL]_(\w+?)_$")
+
+
+_RETURNS = re.compile(r"^( *)return (.+?);?$", re.MULTILINE)
+
+
+def outputs_of(entry: Entry) -> Tuple[str, ...]:
+    """The names of the captured graph's outputs, from its text, which exists before the code."""
+    texts = [one._text or "" for one in entry.artifacts if one.stage == "Captured_Graph"]
+    found = _RETURNS.findall(texts[-1]) if texts else []
+    # the graphs inside of it, such as a branch of torch.cond, are classes inside of its class
+    outermost = min(found, key=lambda one: len(one[0]), default=("", ""))
+    told = re.match(r"\(([\w, ]*)\)\s*$", outermost[1])
+    names = [one.strip() for one in told.group(1).split(",") if one.strip()] if told else []
+    return tuple(_INPUT.sub(r"\1", one) for one in names)
+
+
+def updated_by(entry: Entry) -> Dict[str, int]:
+    """How many tensors the graph of an entry changes in place, by the graph's name; {} where that
+    is not known.
+    """
+    for artifact in entry.artifacts:
+        nodes = artifact.structure.get("nodes") or ()
+        if artifact.stage == "Captured_Graph" and nodes and entry.graph_name:
+            written = {one for _, into, _ in artifact.structure.get("writes") or () for one in into}
+            given = [one for one in written if one < len(nodes) and nodes[one][1] != OPERATION]
+            return {entry.graph_name: len(given)}
+    return {}
+
+
+#: characters of a source in which its parameters are looked for
+_HEAD_OF_SOURCE = 4000
+
+
+def _defaults(function: Function) -> str:
+    """A sentence on the default values that the program's function has, and code of torch's not."""
+    if function._defaults is None:
+        found: Dict[str, str] = {}
+        if re.search(r"\bdef\b[^:]*=", function.source[:_HEAD_OF_SOURCE]):
+            try:
+                found = defaults_of(function)
+            except Exception:  # a source that is none of Python's
+                pass_on()
+        told = [name + value for name, value in found.items() if value != "=None"]
+        told += ["None for %s" % ", ".join(n for n, value in found.items() if value == "=None")] * (
+            "=None" in found.values()
+        )
+        function._defaults = "defaults in the program: %s" % ", ".join(told) if told else ""
+    return function._defaults
+
+
+#: columns of a line of a file's head, behind its `# `
+_HEAD = 98
+
+
+def _extent(entry: Entry, function: Function) -> str:
+    """Which compile the code of an entry is, and how far it goes, on one line."""
+    first = "compile %s: " % entry.compile_id
+    if not entry.breaks:
+        return first + "to the end of the function, without a graph break"
+    found = entry.breaks[-1]
+    own = own_place(found, function.filename, (function.name, resumed(function.name)[0]))
+    own = (function.filename, entry._broke_at) if entry._broke_at else own
+    inner = parse_place(found.location)
+    at = " at line %d" % own[1] if own is not None else ""
+    beside = ""
+    if inner is not None and inner != own:
+        beside = " (%s:%d)" % (os.path.basename(inner[0]), inner[1])
+    said = "%sup to the graph break%s" % (first, at)
+    if entry.runs_on:
+        said = "%sup to line %d, then plain Python, for the graph break%s"
+        said %= first, entry.runs_on, at
+    room = _HEAD - len(said)
+    return said + (beside if len(shown(beside)) <= room else beside[: room - 1] + "…")
+
+
+def file_name(code: types.CodeType) -> str:
+    """The name of the file of a code object, without its folders."""
+    return os.path.basename(file_of(code))
+
+
+def about_code(function: Function, entry: Entry, code: types.CodeType) -> str:
+    """What the head of the file of an entry's code says it is of."""
+    title = function.title_of(entry)
+    if title and function.through:
+        title += " (%s:%d)" % (file_name(code), code.co_firstlineno)
+    return "\n".join(filter(None, (title, _extent(entry, function), _defaults(function))))
