@@ -291,7 +291,8 @@ def test_each_place_that_catches_all_passes_these_on():
     folder = pathlib.Path(depyf.__file__).parent
     paths = sorted((folder / "torch/capture").glob("*.py"))
     paths += sorted((folder / "torch/compat").glob("*.py"))
-    paths += [folder / "torch" / name for name in ("codes.py", "dump.py", "guards.py")]
+    paths += sorted((folder / "torch/dump").glob("*.py"))
+    paths += [folder / "torch" / name for name in ("codes.py", "guards.py")]
     paths += [folder / "files.py", folder / "recompile.py"]
     lacking, found = [], 0
     for path in paths:

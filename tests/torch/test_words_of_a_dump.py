@@ -454,16 +454,16 @@ def test_code_that_torch_threw_away_is_said_to_run_nowhere(tmp_path, monkeypatch
 
 
 def test_each_failed_write_is_listed_once(tmp_path, monkeypatch):
-    from depyf.torch import dump
+    from depyf.torch.dump import writer
 
-    write = dump.write_atomically
+    write = writer.write_atomically
 
     def full(path, *arguments):
         if "Captured_Graph" in path:
             raise OSError(27, "File too large")
         return write(path, *arguments)
 
-    monkeypatch.setattr(dump, "write_atomically", full)
+    monkeypatch.setattr(writer, "write_atomically", full)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with depyf.prepare_debug(str(tmp_path)):

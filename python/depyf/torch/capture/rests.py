@@ -4,7 +4,6 @@ import types
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import depyf.legend
-import depyf.recompile
 from depyf.interrupts import pass_on
 from depyf.model import RESUMED, Entry, Function, LiveObject, Rest, Run, resumed_after, told_apart
 from depyf.plain import attribute_of, file_of, name_of

@@ -7,7 +7,6 @@ import time
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
-import depyf.legend
 import depyf.recompile
 from depyf.decompiler import decompile_with_constants
 from depyf.frame_contract import file_is_text, violation

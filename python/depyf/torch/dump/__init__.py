@@ -1,0 +1,10 @@
+"""Writing a run to a folder: one file per graph, kernel and transformed code object, full_code
+files, depyf.json, README.md.
+
+`writer` writes while a block is open and when it is left, into what `folder` knows of the place.
+`graphs` makes the files of graphs, `readme` README.md; `told` is what the report says of the run.
+"""
+
+from depyf.torch.dump.writer import DUMP_LIMIT, DumpWriter, EarlierDump, dump_run
+
+__all__ = ["DUMP_LIMIT", "DumpWriter", "EarlierDump", "dump_run"]
