@@ -1019,9 +1019,9 @@ def test_settings_of_a_dump_that_are_no_table_are_left_out():
     ],
 )
 def test_only_a_number_is_a_position_in_a_tensor(guard, name):
-    from depyf.report.words import reasons
+    from depyf.report.words import forms
 
-    found = reasons._filled(guard)
+    found = forms._filled(guard)
     assert (found and found["position"]) == name
 
 

@@ -3,39 +3,24 @@ they are from, and what helps.
 """
 
 from depyf.report.words.beside import (
-    OBJECT,
     SYMBOLIC,
-    Known,
-    describe_any,
-    describe_apart,
     describe_beside,
-    describe_constant,
-    describe_decided_size,
-    describe_decision,
     describe_differing,
     describe_equal_sizes,
-    describe_float,
     describe_handed_on,
     describe_kept,
-    describe_methods,
     describe_numbers,
     describe_set_later,
-    describe_object,
-    describe_other_object,
     describe_small,
     describe_state,
-    describe_state_of_object,
-    describe_static,
     describe_stop,
     describe_texts,
     describe_type,
     describe_value_of_type,
-    describe_wrapped,
     is_kept,
     is_number,
     is_on_stack,
     keep_advice_of_compile,
-    keep_unless_dynamic,
     of_type,
     type_of_literal,
 )
@@ -50,6 +35,16 @@ from depyf.report.words.breaks import (
     runs_on_from,
 )
 from depyf.report.words.caches import graphs_asked_for
+from depyf.report.words.constants import (
+    Known,
+    describe_any,
+    describe_constant,
+    describe_decided_size,
+    describe_decision,
+    describe_float,
+    describe_static,
+    keep_unless_dynamic,
+)
 from depyf.report.words.failures import (
     from_then_on,
     given_to,
@@ -62,23 +57,27 @@ from depyf.report.words.failures import (
     of_nothing,
     outcome,
 )
+from depyf.report.words.forms import describe_sizes, describe_stride
 from depyf.report.words.identity import identity_in_words
+from depyf.report.words.objects import (
+    OBJECT,
+    describe_apart,
+    describe_methods,
+    describe_object,
+    describe_other_object,
+    describe_state_of_object,
+    describe_wrapped,
+)
 from depyf.report.words.reasons import (
-    argument_of,
     describe_rate,
-    describe_sizes,
-    describe_stride,
-    is_handed_on,
-    is_of_float,
-    is_of_global,
-    of_reason,
+    guarded_at,
     name_decided,
     name_readers,
-    guarded_at,
     names_its_value,
+    of_reason,
     place_reason,
-    short,
 )
+from depyf.report.words.rows import argument_of, is_handed_on, is_of_float, is_of_global, short
 from depyf.report.words.stacks import frame_places, in_library, split_location, users_line
 
 __all__ = [

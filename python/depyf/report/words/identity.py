@@ -2,7 +2,7 @@
 
 import re
 
-from depyf.report.words.reasons import short
+from depyf.report.words.rows import short
 
 _IDENTITY = re.compile(
     r"^___check_(?P<what>type|obj)_id\((?P<name>.+), \d+\), type=<class '(?P<type>[^']*)'>$"
