@@ -363,6 +363,7 @@ class Entry:
     resets: int = 0  # calls of torch._dynamo.reset() that were noticed in the process before it
     finished: bool = False
     hooked: bool = False
+    _unfinished: bool = False  # torch had made code, but not its guards, when the block ended
     _home: str = ""  # name of the module in whose globals torch installed the graph
     attempt: int = 0
     _constants: Constants = field(default_factory=dict)

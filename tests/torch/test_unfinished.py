@@ -7,8 +7,10 @@ import sys
 import time
 
 import pytest
+from programs import TORCH
 
 from depyf import report, summary
+from depyf.report import words
 
 PROGRAM = """
 import os, sys, time
@@ -51,7 +53,10 @@ def test_a_killed_program_leaves_a_report(tmp_path):
     assert found["open"] is True and "first" in [
         function["name"] for function in found["functions"]
     ]
-    assert "still running, or was killed" in summary.summary(found)
+    told = summary.summary(found)
+    assert "still running, or was killed" in told
+    assert not (dump / "README.md").exists()
+    assert "only then are README.md and full_code_for_* written" in told
     # torch's caches are gone, and with them the guards; the trace had them
     entry = next(one for one in found["functions"] if one["name"] == "first")["entries"][0]
     assert any(guard["source"] == "L['x']" for guard in entry["guards"])
@@ -82,3 +87,41 @@ def test_a_dump_that_found_no_room_says_so_and_keeps_what_it_had(run_script, tmp
     told = summary.summary(found)
     assert "the dump is incomplete: " in told and "File too large" in told, told
     assert "killed" not in told
+
+
+ENDED_BETWEEN = """
+import sys, threading
+import torch
+import depyf
+
+begun, ended = threading.Event(), threading.Event()
+
+def wait(guards):
+    begun.set()
+    ended.wait(60)
+    return [True for _ in guards]
+
+@torch.compile(backend="eager", options={"guard_filter_fn": wait})
+def first(x):
+    return x.sin() + 1
+
+thread = threading.Thread(target=lambda: print(first(torch.zeros(1))))
+with depyf.prepare_debug(sys.argv[1]):
+    thread.start()
+    begun.wait(60)
+ended.set()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 6), reason="torch has no guard_filter_fn")
+def test_a_compile_that_the_block_did_not_see_end_is_not_called_dropped(run_script, tmp_path):
+    dump = tmp_path / "dump"
+    assert run_script(ENDED_BETWEEN, str(dump)).stdout == "tensor([1.])\n"
+    told = (dump / "README.md").read_text()
+    assert "torch was given it" in told and words.UNFINISHED in told
+    assert "dropped this entry" not in told and "guards\n" not in told.split(words.UNFINISHED)[1]
+    full = (dump / "full_code_for_first_0.py").read_text()
+    compile(full, "full_code", "exec")
+    assert words.UNFINISHED in " ".join(full.replace("#", "").split())
+    assert "Has no compiled entry whose guards are known" in full

@@ -46,6 +46,7 @@ from depyf.report.words.constants import (
     keep_unless_dynamic,
 )
 from depyf.report.words.failures import (
+    UNFINISHED,
     from_then_on,
     given_to,
     given_up,
@@ -84,6 +85,7 @@ __all__ = [
     "Known",
     "OBJECT",
     "SYMBOLIC",
+    "UNFINISHED",
     "Said",
     "argument_of",
     "describe_any",

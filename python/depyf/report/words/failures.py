@@ -65,6 +65,7 @@ _LOOKED_AT = (
     "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and "
     "no other objects."
 )
+UNFINISHED = "the block ended before torch had finished this compile: its guards are not known"
 _NOT_CALLED = "torch made no code for it, since it saw no call of it."
 _TRACED_INTO = (
     "%s is given it and calls it: torch traced it there, and made no code for it by itself."

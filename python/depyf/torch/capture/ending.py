@@ -127,7 +127,10 @@ def read_guards(run: Run, resets: Resets, problem: Callable[[str, str], None]) -
         all_known = all_known and kept is not None
         for entry in function.entries:
             # without its code, only that another compile has its number tells
-            entry.dropped = all_known and id(entry) not in order and not entry.failure
+            gone = all_known and id(entry) not in order and not entry.failure
+            tells_of_ends = compat.trace_logger() is not None
+            entry._unfinished = gone and tells_of_ends and not entry.finished
+            entry.dropped = gone and not entry._unfinished
             entry.dropped |= code is None and entry.resets < resets.count
             if not entry.guards and entry.guard_tree:
                 entry.guards = guards_of_tree_text(entry.guard_tree, guards.known_state())

@@ -55,7 +55,7 @@ def overview_entry(
         lines += _why_no_code(entry, node)
     lines += _what_happened(entry, node, function)
     lines += _from_caches(entry) + _links(entry)
-    if entry.path or entry.guards:
+    if entry.guards or entry.path and not entry._unfinished:
         lines.append("- %d guards" % len(entry.guards))
     lines.append("")
     return lines
@@ -66,6 +66,8 @@ def _what_runs(entry: Entry) -> List[str]:
     lines = []
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
+        if entry._unfinished:
+            state = "torch was given it" if entry.replaced else "torch was given its own bytecode"
         if entry.failure and not entry.replaced:
             state = "neither it nor torch's bytecode runs"
         if entry.replaced_by:
@@ -76,6 +78,8 @@ def _what_runs(entry: Entry) -> List[str]:
         lines.append("- %s%s" % (proof, " ".join(entry.detail.split())))
     if entry.dropped:
         lines.append("- torch has dropped this entry: its code no longer runs")
+    if entry._unfinished:
+        lines.append("- " + words.UNFINISHED)
     if entry.invalidated:
         lines.append("- torch has invalidated this entry")
     return lines

@@ -72,6 +72,11 @@ def _dispatcher(
             said %= in_comment(entry.compile_id), resets.get(id(entry), ""), entry.name
             rows += ["    # " + line for line in legend.rows(said, width - 6)]
             continue
+        if entry._unfinished:
+            said = "compile %s (%s): %s"
+            said %= in_comment(entry.compile_id), entry.name, words.UNFINISHED
+            rows += ["    # " + line for line in legend.rows(said, width - 6)]
+            continue
         if entry.invalidated:
             rows.append(
                 "    # compile %s: torch has invalidated this entry and does not try it"
@@ -146,7 +151,9 @@ def section_of(
 
 
 def _purpose(function: Function, entries: List[Entry]) -> str:
-    count = sum(1 for one in entries if not one.dropped)
+    count = sum(1 for one in entries if not one.dropped and not one._unfinished)
+    if any(one._unfinished for one in entries) and not count:
+        return "Has no compiled entry whose guards are known, and runs the original."
     if entries and not count:
         return "Like torch: has no compiled entry any more, and runs the original."
     given_up = function.given_up and function.given_up["why"] != "recompile limit"
