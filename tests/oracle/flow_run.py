@@ -157,6 +157,8 @@ class Source:
     def condition(self):
         if not self.rich or self.rng.random() < 0.6:
             return self.call()
+        if self.rng.random() < 0.2:
+            return "%s if %s else %s" % (self.call(), self.call(), self.call())
         parts = [
             self.rng.choice(["", "", "not "]) + self.call()
             for _ in range(self.rng.choice([1, 2, 2, 3]))
@@ -184,10 +186,13 @@ class Source:
         return self.rng.choice(forms) % (self.rng.randrange(9), self.call())
 
     def body(self, indent, depth, loop, handler):
+        behind = False
         for _ in range(self.rng.choice([1, 1, 2, 3])):
-            self.statement(indent, depth, loop, handler)
+            head = len(self.lines)
+            self.statement(indent, depth, loop, handler, behind)
+            behind = self.lines[head].lstrip().startswith("match ")
 
-    def statement(self, indent, depth, loop, handler):
+    def statement(self, indent, depth, loop, handler, behind_match=False):
         rng, pad = self.rng, "    " * indent
         add = lambda text: self.lines.append(pad + text)  # noqa: E731
         kinds = ["call", "call", "return", "value", "raise", "jump", "pass"]
@@ -207,6 +212,10 @@ class Source:
             ]
             kinds += ["match"] * 3 * self.match + ["value", "if"] * self.rich
         kind = rng.choice(kinds)
+        if behind_match and rng.random() < 0.5:
+            add("while %s if %s else %s:" % (self.call(), self.call(), self.call()))
+            add("    pass")
+            return
         if kind == "if":
             add("if %s:" % self.condition())
             self.body(indent + 1, depth - 1, loop, handler)
