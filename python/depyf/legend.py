@@ -302,8 +302,8 @@ def unused_result_note(source: str, updated: Mapping[str, int] = MappingProxyTyp
     names = list(dict.fromkeys(calls))
     texts = []
     for name in [one for one in names if updated.get(one)]:
-        text = "`%s` changes %s in place, which the first lines of its Captured_Graph name. Nothing"
-        text += " below uses what it returns."
+        text = "`%s` changes %s in place: its Captured_Graph has each of the calls that do so. "
+        text += "Nothing below uses what it returns."
         count = updated[name]
         texts.append(text % (name, "1 tensor" if count == 1 else "%d tensors" % count))
     names = [one for one in names if not updated.get(one)]

@@ -192,6 +192,16 @@ def test_a_number_that_became_one_of_another_type_is_told_as_such():
     assert change.row == "integer" and "any number fits" in change.words
 
 
+def test_a_compile_that_does_not_read_a_number_does_not_fit_any():
+    entry = again("/a/b.py", 1, 1.0, "self.at == 0")
+    entry["guards"] = [{"text": "L['push'] == False"}, {"text": "not hasattr(L['self'], 'at')"}]
+    (change,) = advise.changes(run_of([entry]))
+    assert change.words == "`self.at` was 0, is another number; this compile does not look at it"
+    entry["guards"] += [{"text": "___check_type_id(L['self'].at, 7), type=<class 'int'>"}]
+    (change,) = advise.changes(run_of([entry]))
+    assert change.words == "`self.at` was 0, is another number; from here on any number fits"
+
+
 LIBRARY = "/env/lib/python3.11/site-packages/torch/optim/adam.py"
 
 

@@ -867,6 +867,38 @@ def test_a_setting_for_integers_is_advised_where_nothing_is_decided_on_them(line
     assert any("unspec" in one for one in said["help"]) == setting
 
 
+_BANK = """
+class Ring(torch.nn.Module):
+    def __init__(self):
+        self.register_buffer("bank", torch.zeros(4, 3))
+        self.rows = [1, 2]
+    def forward(self, x):
+        %s
+        self.at = (self.at + 1) %% 4
+"""
+
+
+@pytest.mark.parametrize(
+    "line, row",
+    [
+        ("self.bank[self.at] = x", "counter that indexes"),
+        ("y = self.rows[self.at] * x", "counter that decides"),
+        ("self.bank[self.at] = x if self.at else x + 1", "counter that decides"),
+    ],
+)
+def test_a_counter_that_is_the_index_of_a_tensor_can_be_a_tensor(tmp_path, line, row):
+    program = tmp_path / "ring.py"
+    program.write_text(_BANK % line)
+    told = "0/0: self.at == 0  # %s  # %s:7 in forward\n set allow_unspec_int_on_nn_module"
+    found = [words.of_reason(told % (line, program))]
+    assert found[0]["row"] == row
+    assert ("index_copy_" in found[0]["help"][0]) == (row == "counter that indexes")
+    told = "0/0: self.at == 0  # %s  # %s:8 in forward\n set allow_unspec_int_on_nn_module"
+    found.append(words.of_reason(told % ("self.at = (self.at + 1) % 4", program)))
+    words.name_decided(found)
+    assert [one["row"] for one in found] == [row] * 2
+
+
 def test_an_expression_is_not_advised_to_be_marked_unbacked():
     size = "tensor 'kwargs['input_ids']' size mismatch at index 1. expected 5, actual 1"
     for guard in (size, "2 <= kwargs['input_ids'].size()[1]"):
@@ -1887,6 +1919,9 @@ def test_what_a_program_does_with_a_number_decides_what_helps(tmp_path, body, ro
             "seen.append(x)\n    if len(seen) > 2:\n        x = x * 2\n    return x",
             {"grows", "length"},
         ),
+        ("if seen is not None:\n        seen.append(x)", {"grows"}),
+        ("if isinstance(seen, list) and seen is not x:\n        seen.append(x)", {"grows"}),
+        ("if seen == [x]:\n        seen.append(x)", {"grows", "all"}),
     ],
 )
 def test_what_of_a_growing_list_feeds_the_function(tmp_path, body, used):
@@ -2273,7 +2308,7 @@ def test_a_loop_that_a_tensor_ends_is_left_out_of_the_compiled_function():
     result, after = run(help.after, "left after")
     torch.testing.assert_close(result, wanted)
     assert not [one for node in after for one in node.breaks] and len(after) == 2
-    # a function of the body, which the compiled loop calls, is taken into the loop with its break
+    # a function of the body, which the loop calls, is compiled by itself, and the loop is not
     split = """
 def body(x):
     x = x * 2
@@ -2296,6 +2331,7 @@ result = f(torch.ones(3))
     assert [one for node in after for one in node.breaks]
     (failed,) = [node.failure for node in after if node.failure]
     assert failed["help"][-1] == help.text and breaks.LOOP.help[0].text not in failed["help"]
+    assert "body" in [node.title for node in after if not node.failure]
 
 
 _AVERAGED = """

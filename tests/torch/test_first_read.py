@@ -5,6 +5,7 @@ which compile a file is, and advice that can be followed.
 import contextlib
 import html
 import re
+import warnings
 
 import pytest
 
@@ -229,6 +230,73 @@ def test_a_graph_that_works_in_place_is_said_to_do_so(tmp_path):
 
     dump(tmp_path, step, (torch.ones(3),))
     assert "changes 2 tensors in place" in one(tmp_path, "__transformed_code_0_for_*step.py")
+
+
+def test_a_readme_says_what_differs_in_the_warnings_of_a_program(tmp_path):
+    def warned(x):
+        warnings.warn("small")
+        return x + 1
+
+    def quiet(x):
+        return x + 1
+
+    for function in (warned, quiet):
+        folder = tmp_path / function.__name__
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dump(folder, function, (torch.ones(3),))
+        text = (folder / "README.md").read_text()
+        assert ("a warning that the program shows once" in text) == (function is warned)
+
+
+def test_a_readme_lists_the_compiles_of_a_function_without_a_break(tmp_path):
+    def scaled(x, flag):
+        return x * 2 if flag else x + 1
+
+    dump(tmp_path, scaled, (torch.ones(3), True), (torch.ones(3), False))
+    rows = (tmp_path / "README.md").read_text().partition("## What runs")[2]
+    assert "scaled 0/0 → " in rows and "↻ scaled 0/1 → " in rows
+
+
+def test_a_break_in_a_method_of_the_same_name_has_its_class(tmp_path):
+    class Inner(torch.nn.Module):
+        def forward(self, x):
+            return x * x.sum().item()
+
+    class Outer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            for _ in range(2):
+                x = self.inner(x)
+            return x
+
+    dump(tmp_path, Outer(), (torch.ones(3),))
+    rows = (tmp_path / "README.md").read_text().partition("## What runs")[2].splitlines()
+    (row,) = [one for one in rows if "not compiled" in one and "✂" in one][:1]
+    assert row.rstrip().endswith("in Inner.forward"), row
+
+
+def test_a_row_of_many_boxes_goes_on_below():
+    from depyf.report import flow
+
+    lines = flow._in_rows(["▷ " + "f" * 60 + " 1/0", "__compiled_fn_3 · 2 ops", "✂ line 44"], "  ")
+    assert [len(one) <= 100 for one in lines] == [True] * len(lines)
+    assert lines[-1].strip().endswith("✂ line 44") and lines[-1].startswith("      → ")
+
+
+def test_a_graph_that_writes_to_many_inputs_names_some_as_examples(tmp_path):
+    weights = [torch.ones(3) for _ in range(8)]
+
+    def step(x):
+        for one in weights:
+            one.add_(x.sum())
+
+    dump(tmp_path, step, (torch.ones(3),))
+    text = one(tmp_path, "*Captured_Graph*.py").replace("\n#", "")
+    assert "It writes to 8 of its inputs, besides what it returns, such as" in text
 
 
 def test_a_file_says_which_compile_it_is_and_where_it_ends(tmp_path):

@@ -162,16 +162,32 @@ def left_out(change: Change) -> str:
     failing = [one for one in (change,) + change.also + change.gone if fails(one)]
     if not failing:
         return ""
-    names = list(dict.fromkeys(_subject(one.cause["nodes"][0]) for one in failing))
-    told = names[0] if len(names) == 1 else "%s and %d more" % (names[0], len(names) - 1)
+    nodes = [one.cause["nodes"][0] for one in failing]
+    names = list(dict.fromkeys(_subject(one) for one in nodes if not one.through))
+    wrappers: Dict[str, List[str]] = {}  # by the function that they are around
+    for one in [each for each in nodes if each.through]:
+        of = wrappers.setdefault(str(one.title), [])
+        if one.through + one.elsewhere not in of:
+            of.append(one.through + one.elsewhere)
+    for title, of in wrappers.items():
+        named = "the wrapper %s" % of[0] if len(of) == 1 else "%d wrappers" % len(of)
+        names.append("%s around %s" % (named, title))
+    more = len(names) - _MOST_SUBJECTS
+    names[_MOST_SUBJECTS:] = ["%d more" % more] * (more > 0)
+    told = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else names[0]
     end = "" if change.words.endswith(".") else "."
     form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
-    return form % (end, told, "s" if len(names) == 1 else "")
+    is_one = len(names) == 1 and sum(map(len, wrappers.values())) < 2
+    return form % (end, re.sub("^the ", "The ", told), "s" if is_one else "")
+
+
+#: functions that a change names of those which run uncompiled
+_MOST_SUBJECTS = 3
 
 
 def _subject(node: Any) -> str:
-    """A function, or the rest of one, where a sentence begins."""
-    form = "The rest of %s after line %d"
+    """A function, or the rest of one, in a sentence."""
+    form = "the rest of %s after line %d"
     return form % (node.title, node.resumes_at) if node.is_resume else str(node.title)
 
 

@@ -64,7 +64,7 @@ _LINES = 60
 
 def in_text(nodes: List[Node]) -> List[str]:
     """The pictures as lines, a row on each, what it leads to indented below it; [] where nothing
-    leads to anything.
+    leads to anything, or was compiled again.
     """
     lines: List[str] = []
     for picture in draw(nodes):
@@ -72,18 +72,29 @@ def in_text(nodes: List[Node]) -> List[str]:
         for row in picture["rows"]:
             depth += row["opens"]
             texts = [_label(box) for box in row["boxes"]]
-            lines.append(_clip("  " * depth + " → ".join(texts), _WIDE))
+            lines += _in_rows(texts, "  " * depth)
         hidden = picture["hidden"]
         if hidden:
             lines.append("… %d more compile%s" % (hidden, "" if hidden == 1 else "s"))
         more = len(picture["functions"]) - 1
         if more > 0:
             lines.append("… %d more function%s of this form" % (more, "" if more == 1 else "s"))
-    if not any(line.startswith(" ") for line in lines):
+    if not any(line.startswith((" ", "↻")) for line in lines):
         return []
     if len(lines) > _LINES:
         lines[_LINES:] = ["… %d more lines: see index.html" % (len(lines) - _LINES)]
     return lines
+
+
+def _in_rows(texts: List[str], indent: str) -> List[str]:
+    """The boxes of a row as a line, or as several, each of which begins with an arrow."""
+    lines = [indent + texts[0]]
+    for text in texts[1:]:
+        if len(lines[-1]) + 3 + len(text) <= _WIDE:
+            lines[-1] += " → " + text
+        else:
+            lines.append("%s    → %s" % (indent, text))
+    return [_clip(line, _WIDE) for line in lines]
 
 
 def _label(box: Dict[str, Any]) -> str:

@@ -361,7 +361,7 @@ def _tiles(nodes: List[Node]) -> List[Row]:
         },
     ]
     if failed:
-        came = "compile that failed" if failed == 1 else "compiles that failed"
+        came = "compile that made no code" if failed == 1 else "compiles that made no code"
         tiles.append({"mark": "✕", "number": failed, "label": came, "tone": "bad"})
     if hits:
         tiles.append(

@@ -110,15 +110,16 @@ def f(x):
 
 result = f(torch.ones(3))
 """
-# a function of the loop's body would be taken into the loop again, with its break
+# a function that the loop calls is compiled by itself, and the loop runs as Python
 LEAVES = row(
     "loop that is left",
     "It is inside a loop, where torch cannot split a graph.",
     [
         helps(
             "Leave the loop out of the compiled function: compile a function that makes one round "
-            "and returns the tensor, call it in the loop, and decide there. A function that the "
-            "compiled loop calls does not help: torch takes its body into the loop.",
+            "and returns the tensor, call it in the loop, and decide there. If the loop stays in "
+            "the compiled function, torch compiles such a function by itself, too, and runs the "
+            "loop around it as Python.",
             _LEAVES,
             """
 @torch.compile(backend="eager")

@@ -27,6 +27,21 @@ class Model(torch.nn.Module):
 model = torch.compile(Model(), backend="eager")
 result = [model(torch.ones(3)) for _ in range(4)]
 """
+_ROW_OF_BUFFER = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bank", torch.zeros(4, 3))
+        self.at = 0
+
+    def forward(self, x):
+        self.bank[self.at] = x
+        self.at = (self.at + 1) % 4
+        return self.bank.sum(0)
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(4)]
+"""
 _TABLE = """
 table = [0.5, 1.0, 1.5, 2.0]
 
@@ -391,6 +406,43 @@ for _ in range(4):
     counts["large"] += 2
     result.append(f(torch.ones(3)))
 """,
+            ),
+        ],
+    ),
+    row(
+        "counter that indexes",
+        "",
+        [
+            helps(
+                "An integer attribute is a constant of the graph, also as the index of a tensor. "
+                "Make it a tensor of one element (a buffer). Write the row at it with "
+                "index_copy_(0, …), and read one with index_select(0, …): with [ ], torch would "
+                "still compile for each number.",
+                _ROW_OF_BUFFER,
+                """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("bank", torch.zeros(4, 3))
+        self.register_buffer("at", torch.zeros(1, dtype=torch.long))
+
+    def forward(self, x):
+        self.bank.index_copy_(0, self.at, x[None])
+        self.at.copy_((self.at + 1) % 4)
+        return self.bank.sum(0)
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3)) for _ in range(4)]
+""",
+            ),
+            helps(
+                "torch._dynamo.config.{setting} = True makes integer attributes of modules "
+                "symbolic from the second value on; with torch.compile(dynamic=True), from the "
+                "first on.",
+                _ROW_OF_BUFFER,
+                "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+                + _ROW_OF_BUFFER.replace('backend="eager"', 'backend="eager", dynamic=True'),
+                "torch._dynamo.config.{setting} = True",
             ),
         ],
     ),

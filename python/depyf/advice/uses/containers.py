@@ -84,7 +84,8 @@ def spelt_at(file: str, line: int, name: str) -> bool:
 def container_uses(file: str, line: int, name: str) -> Set[str]:
     """What the function around a line does with a container: "grows", "shown" (printed or logged,
     or only asked for that), "length" (and nothing else of it), "end" (of elements those that are
-    counted from the end), "part" (slices that are), "all" (anything else).
+    counted from the end), "part" (slices that are), "all" (anything else). A test of what it is,
+    such as `is None`, is no use.
 
     Args:
         file, line: of the program, a line of the function.
@@ -101,9 +102,18 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     found = set()
     for node in walked(function):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and _keyed(node) in names:
-            if isinstance(node.ctx, ast.Load):
+            if isinstance(node.ctx, ast.Load) and not _asks_what_it_is(parents.get(node)):
                 found.add(_use_of(node, parents))
     return found
+
+
+def _asks_what_it_is(node: Any) -> bool:
+    """Whether an expression compares by identity, or asks for the type: it reads no element."""
+    if isinstance(node, ast.Compare):
+        return all(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops)
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") in ("id", "isinstance", "type")
+    return False
 
 
 def owner_uses(caller_at: Tuple[str, int], used_at: Tuple[str, int], name: str) -> Set[str]:

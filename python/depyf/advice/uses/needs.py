@@ -55,6 +55,36 @@ def indexed_at(file: str, line: int) -> int:
     return where_used(file, line, _indices)
 
 
+def indexes_tensor(file: str, line: int, name: str) -> bool:
+    """Whether a name is an index in the function around a line, and of tensors alone: of buffers,
+    or of what the file makes with torch.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None:
+        return False
+    indexed = [
+        node.value
+        for node in walked(function)
+        if isinstance(node, ast.Subscript) and path_of(unwrapped(node.slice)) == name
+    ]
+    return bool(indexed) and all(_is_tensor(tree, one) for one in indexed)
+
+
+def _is_tensor(tree: ast.Module, node: Any) -> bool:
+    """Whether the file registers a buffer of that name, or makes it with torch."""
+    for one in walked(tree):
+        if isinstance(one, ast.Call) and method_of(one) == "register_buffer" and one.args:
+            if getattr(one.args[0], "value", getattr(one.args[0], "s", None)) == (
+                getattr(node, "attr", "")
+            ):
+                return True
+    made: List[Any] = list(made_of(tree, node))
+    return bool(made) and all(
+        isinstance(one, ast.Call) and of_module(tree, path_of(one.func)).startswith("torch.")
+        for one in made
+    )
+
+
 def picked_at(file: str, line: int) -> int:
     """The line, if it makes no number itself, and picks an element by what it computes, or by a
     name: where torch makes a number of a tensor there, it is that index; 0 as above.

@@ -334,14 +334,30 @@ class Node:
     def callee_of(self, graph_break: Document) -> str:
         """The function that a break is in, where its code calls that; "" for its own."""
         frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
-        names = [one.group("name").strip() for one in frames if one is not None]
-        return names[-1] if len(self.way_to(graph_break)) > 1 else ""
+        found = [one for one in frames if one is not None]
+        if not found:
+            return ""
+        file, line, name = found[-1].group("file", "line", "name")
+        metrics = self.entry.get("metrics") or {}
+        own = str((self.function or {}).get("filename") or metrics.get("co_filename") or file)
+        at = int(line)
+        if len(self.way_to(graph_break)) < 2 and own == file and self.has_line(at):
+            return ""
+        name = name.strip()
+        owner = uses.class_at(file, at) if name == self.title.rpartition(".")[2] else ""
+        return "%s.%s" % (owner, name) if owner else name
 
     def has_line(self, line: int) -> bool:
         """Whether a line of its file can be one of the function, with the rests of it; False only
         where that is known.
         """
-        lines = _lines_of(self.whole().function or {})
+        whole = self.whole()
+        lines = _lines_of(whole.function or {})
+        if whole.function is None:
+            metrics = whole.entry.get("metrics") or {}
+            first = whole_number(metrics.get("co_firstlineno") or 0)
+            own = uses.function_starting_at(str(metrics.get("co_filename") or ""), first)
+            lines = range(first, uses.last_line(own) + 1) if own is not None else ()
         return not lines or line in lines
 
     def whole(self) -> "Node":

@@ -383,7 +383,11 @@ def describe_any(
     asked.sort(key=lambda one: " == " not in one)
     asked = [re.sub(r"\btorch\._sym_(\w+)", r"\1", one) for one in asked]
     any_number = "is another number; from here on any number fits"
-    if asked:
+    named = re.compile(r"(?<![\w.'\"])%s(?![\w(])" % re.escape(name))
+    is_read = any(named.search(one) for one in guards)
+    if not is_read:
+        any_number = "is another number; this compile does not look at it"
+    elif asked:
         any_number += " for which `%s` holds" % asked[0]
     only = "is another number; the compile for it fits the numbers for which `%s` holds"
     now = only % known[0] if known else any_number
@@ -403,7 +407,9 @@ def describe_any(
             return
         advise(found, condition_row(found, known[0] if known else ""))
         return
-    if found["row"] in ("counter", "counter that decides"):
+    if not is_read:
+        return
+    if found["row"] in ("counter", "counter that decides", "counter that indexes"):
         advise(found, "integer attribute")
     if found["row"] in ("float", "float attribute") and decides_on(found):
         advise(found, "float that decides")

@@ -220,6 +220,10 @@ def name_readers(found: Iterable[Said]) -> None:
         ]
 
 
+#: rows of an integer that changes at each call, each with advice that holds for those before, too
+_OF_COUNTERS = ("counter", "counter that indexes", "counter that decides")
+
+
 def name_decided(found: Sequence[Said]) -> None:
     """Says of a number on which some line of the run decides what helps there, wherever else torch
     compiled again for it.
@@ -229,14 +233,14 @@ def name_decided(found: Sequence[Said]) -> None:
     """
     by_place: Dict[Tuple[str, str, str], List[Said]] = {}
     for one in found:
-        if one["row"] in ("counter", "counter that decides"):
+        if one["row"] in _OF_COUNTERS:
             of = one["name"], one["file"], uses.class_at(one["file"], one["line"])
             by_place.setdefault(of, []).append(one)
     for group in by_place.values():
-        if any(one["row"] == "counter that decides" for one in group):
-            for one in group:
-                if one["row"] == "counter":
-                    advise(one, "counter that decides")
+        row = max((one["row"] for one in group), key=_OF_COUNTERS.index)
+        for one in group:
+            if one["row"] != row:
+                advise(one, row)
 
 
 def _name_kept(found: Said, source: str, line: int, given: Sequence[ast.expr]) -> None:

@@ -46,6 +46,8 @@ def advise(found: Said, key: str, **names: str) -> None:
             key = "integer used as a constant"
         elif each and (decides or found["name"].startswith("self.")):
             key = "value of each object"
+        elif decides and _only_indexes(found):
+            key, decides = "counter that indexes", False
         elif decides:
             key = "counter that decides"
         elif _IN_DICT.match(found["name"]) and _changes_others(found):
@@ -60,6 +62,13 @@ def advise(found: Said, key: str, **names: str) -> None:
     names["setting"] = setting.group() if setting and not decides and not counts else ""
     given = advice_of(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+def _only_indexes(found: Said) -> bool:
+    """Whether a number is needed as the index of a tensor alone."""
+    at = found["file"], found["line"], found["name"]
+    needed = uses.needed_at(*at) or DECIDES.match(found["source"])
+    return not needed and uses.indexes_tensor(*at)
 
 
 def decides_on(found: Said) -> bool:

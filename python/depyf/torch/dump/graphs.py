@@ -103,8 +103,13 @@ def changed_inputs(artifact: Artifact) -> str:
     if not names:
         return ""
     more = len(names) - _CHANGED
-    named = names[:_CHANGED] + ["%d more" % more] * (more > 0)
-    said = "It writes to what it is given, besides what it returns: %s." % ", ".join(named)
+    named = ", ".join(names[:_CHANGED])
+    said = "It writes to what it is given, besides what it returns: %s." % named
+    if more > 0:
+        said = "It writes to %d of its inputs, besides what it returns, such as %s." % (
+            len(names),
+            named,
+        )
     return "\n" + "\n".join(legend.rows(said, 98))
 
 

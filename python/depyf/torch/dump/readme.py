@@ -17,6 +17,7 @@ from depyf.torch.dump.readme_texts import (
     PATCHES,
     RESET,
     RUNS,
+    WARNED,
     as_code,
     kinds_of_files,
     names_of_torch,
@@ -48,7 +49,8 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         "",
     ]
     if any(entry.replaced for entry in run.entries()):
-        lines += [FROM_FILES, ""]
+        warns = any(".warn(" in entry.source for entry in run.entries() if entry.replaced)
+        lines += [FROM_FILES + "\n" + WARNED if warns else FROM_FILES, ""]
     if any(entry.compile_id.startswith("!") for entry in run.entries()):
         lines += [BACKWARD_PASSES, ""]
     if run.error:

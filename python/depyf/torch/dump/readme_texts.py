@@ -20,6 +20,9 @@ torch took a compiled graph from an earlier compile or run, a *miss* that it com
 FROM_FILES = """\
 Tracebacks, and log lines of the program that show `%(filename)s` or `%(lineno)d`, name the file
 here for code that torch runs from it. Without depyf they name the program's own file."""
+WARNED = """\
+So does a warning of such code, and Python remembers the line: a warning that the program shows once
+for each of its lines is shown once for each line of these files that gives it."""
 #: how names of torch's begin that code of it has, how they go on, and what each is; the first match
 #: is an example
 _NAMES_OF_TORCH = tuple(
