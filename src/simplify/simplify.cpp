@@ -14,20 +14,25 @@ bool is_numbered(std::string_view name, std::string_view stem) {
          name.find_first_not_of("0123456789", stem.size()) == std::string_view::npos;
 }
 
-/// Does the operation name what shows a frame's locals, or take it from the constants?
-bool shows_locals(const Module& module, Op op, std::uint32_t arg) {
-  const auto shows = [](std::string_view name) {
-    constexpr std::string_view kNames[] = {"locals",     "vars",      "dir",       "eval",
-                                           "exec",       "f_locals",  "_getframe", "currentframe",
-                                           "tb_frame",   "gi_frame",  "cr_frame",  "ag_frame",
-                                           "breakpoint", "set_trace", "f_back"};
-    return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-  };
-  if (arg_kind(op) == ArgKind::Str && !binds_or_deletes(op)) return shows(module[StrId(arg)]);
-  if (op != Op::LOAD_CONST) return false;
+/// A name of what shows a frame's locals, in quotes; else "".
+std::string_view quoted_if_shows(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "'locals'",   "'vars'",      "'dir'",          "'eval'",      "'exec'",
+      "'f_locals'", "'_getframe'", "'currentframe'", "'tb_frame'",  "'gi_frame'",
+      "'cr_frame'", "'ag_frame'",  "'breakpoint'",   "'set_trace'", "'f_back'"};
+  const auto found = std::ranges::find_if(
+      kNames, [&](std::string_view quoted) { return quoted.substr(1, quoted.size() - 2) == name; });
+  return found == std::end(kNames) ? std::string_view() : *found;
+}
+
+/// What shows a frame's locals, if the operation names it or takes it from the constants; else "".
+std::string_view shows_locals(const Module& module, Op op, std::uint32_t arg) {
+  if (arg_kind(op) == ArgKind::Str && !binds_or_deletes(op))
+    return quoted_if_shows(module[StrId(arg)]);
+  if (op != Op::LOAD_CONST) return {};
   const Const& value = module[ConstId(arg)];
-  return (value.kind == ConstKind::Object && value.integer == -1) ||
-         (value.kind == ConstKind::Str && shows(value.text));
+  if (value.kind == ConstKind::Object && value.integer == -1) return "such a function";
+  return value.kind == ConstKind::Str ? quoted_if_shows(value.text) : std::string_view();
 }
 
 /// A literal whose identity nothing tells: a second one in the same code object is the same object.
@@ -50,7 +55,8 @@ void mark_unread_temporaries(const Lifted& lifted, const Module& module,
   const CodeObject& code = module[lifted.code];
   promotable.resize(code.slots.size());
   for (const Value& value : lifted.values)
-    if (value.kind == ValueKind::Operation && shows_locals(module, value.op, value.arg)) return;
+    if (value.kind == ValueKind::Operation && !shows_locals(module, value.op, value.arg).empty())
+      return;
   std::vector<bool> read(code.slots.size(), false), stored(code.slots.size(), false);
   std::vector<ValueId> literal(code.slots.size());  // the first value stored
   std::vector<bool> varies(code.slots.size(), false);
@@ -97,9 +103,15 @@ void forget_removed(Lifted& lifted) {
 
 }  // namespace
 
+std::string_view what_asks_for_locals(const Module& module, const Cfg& cfg) {
+  for (const Instr& instr : cfg.instrs)
+    if (const std::string_view found = shows_locals(module, instr.op, instr.arg); !found.empty())
+      return found;
+  return {};
+}
+
 bool asks_for_locals(const Module& module, const Cfg& cfg) {
-  return std::any_of(cfg.instrs.begin(), cfg.instrs.end(),
-                     [&](const Instr& instr) { return shows_locals(module, instr.op, instr.arg); });
+  return !what_asks_for_locals(module, cfg).empty();
 }
 
 bool named_like_dynamos(std::string_view local) {  // torch/_dynamo/output_graph.py, new_var

@@ -71,6 +71,8 @@ bool made_by_dynamo(const Module& module, CodeId code);
 /// those of the original as they are. What the code calls may be such a function too, under any
 /// name; that is for the caller to judge.
 bool asks_for_locals(const Module& module, const Cfg& cfg);
+/// By what it may: the name in quotes, or "such a function"; "" if it may not.
+std::string_view what_asks_for_locals(const Module& module, const Cfg& cfg);
 
 /// Is a local named as Dynamo names its own: `tmp_3`, `graph_out_0`, `random_values_1`? The program
 /// may have such a name, too.

@@ -196,7 +196,7 @@ class Verifier {
         add_left_out(out.detail);
         return out;
       }
-      if (!rename) out = *refused;
+      if (!rename) out = dynamo ? with_what_lists(std::move(*refused), locals_a) : *refused;
       if (with_.options.decompiled) break;
     }
     with_.canon.renamed.clear();
@@ -211,6 +211,15 @@ class Verifier {
     if (with_.canon.lines_differ) add(detail, kLines);
     if (locals_order_differs_) add(detail, kLocals);
     if (unused_locals_differ_) add(detail, kUnusedLocals);
+  }
+
+  /// A refusal that also says by what torch's code may list its locals, so that these count.
+  Verdict with_what_lists(Verdict refused, const Cfg& cfg) const {
+    const std::string_view by = what_asks_for_locals(with_.a, cfg);
+    if (!by.empty())
+      refused.detail += "; the code names " + std::string(by) +
+                        ", which may list its locals, so these must be the same";
+    return refused;
   }
 
   void look_at_variables(CodeId x, const Cfg& cfg_a, CodeId y, const Cfg& cfg_b, bool root) {

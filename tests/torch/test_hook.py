@@ -120,6 +120,19 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(
     assert "first difference: test" in (tmp_path / "dump" / "README.md").read_text()
 
 
+def names_eval(x):
+    y = x.sin()
+    print("eval", y.shape)
+    return y * 2
+
+
+def test_the_warning_names_the_word_that_costs_the_proof(tmp_path):
+    torch._dynamo.reset()
+    with pytest.warns(DepyfWarning, match="the code names 'eval'"):
+        with depyf.prepare_debug(str(tmp_path / "dump")):
+            torch.compile(names_eval, backend="eager")(torch.ones(2))
+
+
 def test_a_replacement_with_another_frame_is_not_given_to_torch(
     tmp_path, monkeypatch, recompile_module
 ):
