@@ -1971,6 +1971,30 @@ def test_a_loop_whose_body_is_a_call_is_not_advised_to_be_one(tmp_path):
         assert any("a separate function" in one for one in said["help"]) == advised
 
 
+def test_the_loop_of_a_library_is_not_advised_to_be_left_out(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "def gated(x):\n    if x.norm() < 3:\n        return x\n    return x * 2\n"
+        "def own(x):\n    for _ in range(3):\n        x = gated(x)\n    return x\n"
+    )
+    (tmp_path / "site-packages").mkdir()
+    library = tmp_path / "site-packages" / "layers.py"
+    library.write_text("def all(x, layers):\n    for one in layers:\n        x = one(x)\n")
+    frame = '  File "%s", line %d, in %s\n'
+    for outer, at, advised in ((program, 7, True), (library, 3, False)):
+        stack = [frame % (outer, at, "outer"), frame % (program, 2, "gated")]
+        said = words.of_break(
+            {
+                "reason": "Data-dependent branching",
+                "text": "graph break in loop",
+                "location": "%s:2" % program,
+                "user_stack": stack,
+            }
+        )
+        assert any("Leave the loop out" in one for one in said["help"]) == advised
+        assert said["help"][0].startswith("torch.where(condition, a, b)")
+
+
 def test_the_numbers_that_a_call_changes_are_named(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(

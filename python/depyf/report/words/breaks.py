@@ -134,7 +134,7 @@ def of_break(found: Document) -> Said:
     why = told or _FOR_DEVELOPERS.sub("", explanation.split("\n")[0]).strip() or reason
     # where the loop itself is the problem, its body is not
     looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
-    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line):
+    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line, stack):
         looped = break_rows.LEAVES.help
     elif looped and uses.ends_loop_around(filename, line):
         looped = break_rows.LEAVES.help
@@ -320,16 +320,24 @@ def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether what a loop does is a call already, or the innermost loop around a break is a
     library's: nobody can make a function of its body, and torch compiles what it calls.
     """
+    file, at = _loop_around(filename, line, stack)
+    return bool(file) and (in_library(file) or uses.calls_alone(file, at))
+
+
+def _loop_around(filename: str, line: int, stack: Sequence[str]) -> Tuple[str, int]:
+    """(file, line) of the innermost frame that is in a loop at a break; ("", 0) for none."""
     for file, at in [(filename, line)] + frame_places(stack)[::-1]:
         if any(kind != "try" for kind, _ in uses.uncut_around(file, at)):
-            return in_library(file) or uses.calls_alone(file, at)
-    return False
+            return file, at
+    return "", 0
 
 
-def _leaves_loop(filename: str, line: int) -> bool:
+def _leaves_loop(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether what a line decides ends a round of a loop, or the function that a loop calls: the
-    loop needs the decision, wherever the code between stands.
+    loop needs the decision, wherever the code between stands. Nobody can take a library's apart.
     """
+    if in_library(_loop_around(filename, line, stack)[0]):
+        return False
     return uses.ends_round(filename, uses.decided_at(filename, line) or line)
 
 
