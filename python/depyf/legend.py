@@ -39,11 +39,12 @@ def table_of_parameters(names: Sequence[Tuple[str, str]], given: Mapping[str, st
     renamed = {real for _, real in names}
     for name, real in names:
         said = given.get(real) or ""
-        beside = "`%s`, " % said if said and said != name else ""
+        beside = "`%s` in the calling code, " % said if said and said != name else ""
         lines.append("%s is torch's %s (%son the stack at the break)" % (name, real, beside))
     for real, said in given.items():
         if said and real not in renamed:
-            lines.append("%s is `%s`, on the stack at the break" % (real, said))
+            told = "%s is `%s` in the calling code, on the stack at the break"
+            lines.append(told % (real, said))
     return "".join(_fitting(line) for line in lines)
 
 

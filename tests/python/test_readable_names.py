@@ -441,7 +441,7 @@ def test_what_a_graph_break_hands_over_has_the_names_of_the_program():
     assert "graph_out = __compiled_fn_3(weights, weights, K)" in body, result.source
     assert "loss = graph_out[0]" in body and "total = x.total()" in body
     assert "return print_1(y)" in body
-    assert "# K is torch's ___stack1 (`self.K`, on the stack at the break)" in result.source
+    assert "# K is torch's ___stack1 (`self.K` in the calling code, on the stack" in result.source
     assert result.code.co_varnames[2:4] == ("___stack0", "___stack1")
 
 

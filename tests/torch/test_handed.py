@@ -45,7 +45,7 @@ def test_a_line_that_is_resumed_reads_as_in_the_program(tmp_path, capsys):
     assert "___stack" not in rests
     if "float_result is torch's ___stack" in whole:
         assert "name, mean_text, float_result)" in rests
-        assert re.search(r"# name is torch's ___stack\d \(`self\.name`, on the stack", whole)
+        assert re.search(r"# name is torch's ___stack\d \(`self\.name` in the calling", whole)
     for path in tmp_path.glob("__transformed_code_*"):
         assert max(map(len, path.read_text().splitlines())) <= 100
 
