@@ -8,7 +8,7 @@ import pytest
 from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
 from depyf.model import Entry, Function, Run
-from depyf.report import overview, page, words
+from depyf.report import overview, page, savings, words
 
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
@@ -1724,3 +1724,117 @@ def test_what_asks_for_no_other_break_is_not_advised_behind_one():
     assert first["row"] == rest["row"] == "backward"
     assert any("trace_autograd_ops" in text for text in first["help"])
     assert not any("trace_autograd_ops" in text for text in rest["help"])
+
+
+PACKED = {
+    "reason": "Attempted to wrap RNN, GRU, or LSTM",
+    "explanation": "Dynamo does not support RNN, GRU, or LSTM.",
+    "url": "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0014.html",
+}
+COUNTING = """class Stats:
+    def update(self):
+        self.steps += 1
+
+class Net:
+    def forward(self, x):
+        y = self.rnn(pack_padded_sequence(x))
+        self.stats.update()
+        return y
+"""
+
+
+def test_a_call_that_ran_uncompiled_is_not_to_be_compiled_with_the_code_around_it(tmp_path):
+    program = tmp_path / "b.py"
+    program.write_text(COUNTING)
+    cut = dict(PACKED, location="%s:7" % program)
+    outer = compiled(program, 6, 1.0, breaks=[cut], failure="Unsupported: " + PACKED["reason"])
+    told = advise.text(run_of([outer])).splitlines()
+    assert told[0].startswith("1. no figure  ") and told[0].endswith("b.py:7")
+    (row,) = [one for one in told if "leave the call" in one]
+    assert "leave the call self.stats.update(...) at b.py:8 outside, too" in row
+    assert "runs uncompiled in this run, and changes self.steps" in row
+    # where it is compiled once, all can be compiled together
+    inner = dict(compiled(program, 2, 0.5), name="c", compile_id="3/0")
+    text = advise.text(run_of([outer, inner]))
+    assert text.startswith("1. up to 1.00 s") and "leave the call" not in text
+    recompiled = dict(again(program, 2, 0.5, "self.steps == 1"), name="d", compile_id="3/1")
+    text = advise.text(run_of([outer, inner, recompiled]))
+    assert "no figure  " in text and "outside, too: torch compiles it again and again" in text
+
+
+def test_what_stays_beside_a_value_of_a_break_is_not_removed_with_the_break(tmp_path):
+    program = tmp_path / "b.py"
+    program.write_text("def f(x, log):\n    log['a'] = x.item()\n    return x * log['a']\n")
+    location = "%s:2" % program
+    name = "torch_dynamo_resume_in_f_at_2"
+    texts = ["___stack0 == 0.5", "___stack0 == 0.5\nlen(log) == 0"]
+    shown = []
+    for reason in texts:
+        first = compiled(program, 1, 1.0, breaks=[dict(ITEM, location=location)], calls=[name])
+        rest = [dict(compiled(program, 2, 1.0), compile_id="5/0", name="r")]
+        rest.append(dict(compiled(program, 2, 1.0), compile_id="5/1", name="s"))
+        rest[1]["reasons"] = ["5/0: " + one for one in reason.splitlines()[:1]]
+        functions = [
+            {"name": "f", "filename": str(program), "firstlineno": 1, "entries": [first]},
+            {
+                "name": name,
+                "global_name": name,
+                "is_resume": True,
+                "filename": str(program),
+                "firstlineno": 2,
+                "entries": rest,
+            },
+        ]
+        nodes = overview.nodes_of([run_of([], functions=functions)])
+        (recompile,) = [one for one in nodes if one.reasons]
+        recompile.reasons[0]["beside"] = "log" if "log" in reason else ""
+        cause = {"break": nodes[0].breaks[0], "nodes": nodes[:1]}
+        shown.append(savings.is_of_break(recompile, cause))
+    assert shown == [True, False]
+
+
+def test_a_function_of_logging_is_told_at_the_line_that_logs(tmp_path, monkeypatch):
+    program = tmp_path / "b.py"
+    program.write_text("def f(x):\n    log.info(x)\n")
+    file = "/usr/lib/python3.11/logging/__init__.py"
+    stack = ['File "%s", line 2, in f' % program, "  log.info(x)"]
+    entries = []
+    for line, name in ((1488, "info"), (1622, "_log")):
+        inside = stack + ['File "%s", line %d, in %s' % (file, line, name), "  msg"]
+        met = {
+            "reason": "logging.Logger method not supported for non-export cases",
+            "explanation": "",
+            "hints": [],
+            "location": "%s:%d" % (file, line),
+            "user_stack": inside,
+        }
+        entries.append(compiled(file, line, 1.0, breaks=[met], user_stack=inside))
+    told = advise.text(run_of(entries)).splitlines()
+    assert told[0].endswith("b.py:2") and told[1].startswith("   The line that logs runs as plain")
+    assert not any("__init__.py" in one or one.startswith("   also") for one in told[:4])
+
+
+def test_a_second_run_is_asked_for_after_the_changes():
+    told = advise.text(run_of([again("/a/b.py", 1, 1.0, REASONS[0])]))
+    assert "\nRun again after these: what is left is ordered anew.\n" in told
+    assert "Run again" not in advise.text(run_of([]))
+
+
+def test_torch_where_is_always_told_with_what_it_computes():
+    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.LIBRARY)
+    texts = [one.text for row in rows for one in row.help if "torch.where" in one.text]
+    assert len(texts) > 9
+    for text in texts:
+        assert text.count("omputes both") == 1 and "NaN in the side that is not taken" in text
+
+
+def test_how_many_compiles_a_change_of_recompiles_removes_is_told():
+    first = compiled("/a/b.py", 1, 1.0)
+    entries = [dict(first, compile_id="0/0")]
+    for number, cost in ((1, 1.0), (2, 2.0)):
+        entries.append(dict(again("/a/b.py", 1, cost, REASONS[0]), compile_id="0/%d" % number))
+    assert (
+        "   of the 3 compiles, 2 are because of this" in advise.text(run_of(entries)).splitlines()
+    )
+    cut = dict(ITEM, location="/a/b.py:2")
+    assert "because of this" not in advise.text(run_of([dict(first, breaks=[cut])]))

@@ -97,8 +97,16 @@ OUTSIDE = "If a side raises,"
 OF_LIST = "If a side makes a list"
 
 
+#: what ends each piece of advice that names torch.where
+OF_WHERE = (
+    " torch.where computes both sides, and a NaN in the side that is not taken reaches the "
+    "gradient."
+)
+
+
 def helps(text: str, before: str, after: str, patch: str = "") -> Help:
-    """One piece of advice with its pair."""
+    """One piece of advice with its pair; what holds wherever torch.where is, is told with each."""
+    text += OF_WHERE if "torch.where" in text else ""
     return Help(text, before.strip("\n") + "\n", after.strip("\n") + "\n", patch)
 
 

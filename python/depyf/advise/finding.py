@@ -25,6 +25,7 @@ from depyf.terminal import place
 def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]]) -> List[Change]:
     """A change for each cause for which there is advice, the most important first."""
     from depyf.report import overview
+    from depyf.report import words as words_of
 
     found = []
     reasons = []  # of the recompiles among them
@@ -79,7 +80,11 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
             left = uses.values_needed_in_sides(file, line)  # there the graph breaks instead
             more["unsure"] += tuple((file, one) for one in left)
         more["outermost"] = frozenset(map(outermost, cause["nodes"]))
-        more["shown_at"] = _read_at(said, (file, line)) if cause["kind"] == "recompile" else None
+        more["shown_at"] = None
+        if cause["kind"] == "recompile":
+            more["shown_at"] = _read_at(said, (file, line))
+        elif words_of.is_logged_alone(said["why"]) and caller[1]:
+            more["shown_at"] = caller[:2]  # the reader's own line that logs
         found.append(Change(*told, also=(), gone=(), alone=0.0, **more))
         reasons.append(cause.get("reason") or {})
     one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, known))

@@ -7,6 +7,7 @@ from depyf.advise.change import Change, shown_at
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import merged_by_advice, one_for_each_advice, without_done, without_gone
 from depyf.advise.order import Order, taken_one_by_one
+from depyf.advise.outside import kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
 from depyf.advise.wording import left_out, saving, sentences_of, told_given_up
 from depyf.schema import Document
@@ -59,7 +60,7 @@ class Advice:
         """
         most = min(most, _CHOSEN)
         if most not in self._listed:
-            self._listed[most] = _listed(self.found, most)
+            self._listed[most] = _listed(self.found, most, self.nodes)
         return self._listed[most]
 
     def ranked(self) -> Dict[int, Tuple[int, str, str]]:
@@ -122,26 +123,27 @@ def _lead_with(change: Change) -> None:
                 one["patches"] = [""] if at is None else one["patches"][at:]
 
 
-def _told_whole(change: Change, every: List[Change]) -> Change:
+def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Change:
     """A change with what it leaves, and what is to be made before it."""
     of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
     # where the loop is taken out of compiled code, no break in it keeps anything uncompiled
     failing = failing_in(change) if change.advice not in of_loop else []
     kept = [kept_by(change, one) for one in failing]
     left = next(((place, met) for place, met in kept if place is not None), None)
-    return change._replace(left=left, first=tuple(recompiled_behind(change, every)))
+    more = {"first": tuple(recompiled_behind(change, every)), "kept_out": kept_out(change, nodes)}
+    return change._replace(left=left, **more)
 
 
-def _listed(found: List[Change], most: int) -> List[Change]:
+def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[Change]:
     """See `Advice.listed`."""
     merged = without_done(one_for_each_advice(without_gone(merged_by_advice(found))))
     every = [each for one in merged for each in (one,) + one.also + one.gone]
     recompiled = {one.function for one in every if one.kind == "recompile"}
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]
     if len(kept) < len(found):
-        return _listed(kept, most)
+        return _listed(kept, most, nodes)
     # a failure without advice of its own that no other change removes is no change
-    merged = [_told_whole(one, merged) for one in merged if one.advice]
+    merged = [_told_whole(one, merged, nodes) for one in merged if one.advice]
     order = Order(merged)
     chosen = taken_one_by_one(merged, {}, order.rank, most, order.told)
     places = {id(one.cause) for one in chosen}

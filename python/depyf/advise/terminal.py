@@ -1,7 +1,7 @@
 """The changes of a run as text for a terminal."""
 
 import textwrap
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 from depyf.advice import NO_ACTION
 from depyf.advise.causing import breaks_causing
@@ -10,6 +10,7 @@ from depyf.advise.listing import Advice
 from depyf.advise.wording import (
     FIRST,
     called_from,
+    compiles_removed,
     elsewhere,
     first_of,
     float_first,
@@ -46,6 +47,7 @@ def text(
     listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
+    counted: Set[str] = set()
     for number, one in enumerate(top, 1):
         file, line = shown_at(one)
         head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
@@ -55,11 +57,12 @@ def text(
         told += ["change: " + plain(one.advice)] + not_patched(one, nodes, links)
         told += longer(one, links)
         told += told_gone(one, number, given_up, links)
+        told += compiles_removed(one, nodes, counted)
         told[:0] = called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch and not waits(one, top[: number - 1]):
             rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
-    rows += together(top, nodes)
+    rows += together(top, nodes) + [AGAIN] * bool(top)
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
@@ -126,6 +129,8 @@ def _counted(nodes: List[Any]) -> str:
     return "this run: %s; after a change, compare these" % ", ".join(told)
 
 
+#: what follows the changes that are worth most
+AGAIN = "Run again after these: what is left is ordered anew."
 #: the heading of rows that tell what compiling was for; what can be saved is told of the changes
 _WENT_TO = "compile time by what it was for"
 _COUNTS_TWICE = ", where a compile can count in several rows"

@@ -1,7 +1,7 @@
 """What is said of one change, beside its words."""
 
 import re
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
@@ -31,6 +31,8 @@ def saving(change: Change) -> str:
     """What a change saves, in words."""
     if change.left or change.first:
         return "no figure yet"
+    if change.kept_out:
+        return "no figure"
     if change.unsure:
         return "may save or cost compile time"
     more = " more" if change.alone - change.seconds >= 0.005 else ""
@@ -71,7 +73,8 @@ def longer(change: Change, links: bool) -> List[str]:
 
 
 def _before_or_next(change: Change, links: bool) -> List[str]:
-    rows = [_BEFORE % _named(one, links) for one in change.first[:1]]
+    rows = [_kept_out(one, links) for one in change.kept_out[:_NAMED]]
+    rows += [_BEFORE % _named(one, links) for one in change.first[:1]]
     if change.left:
         (file, line), met = change.left
         rows.append((_NEXT if met else _MAY_BE_NEXT) % place(file, line, links))
@@ -81,6 +84,20 @@ def _before_or_next(change: Change, links: bool) -> List[str]:
 def sentences_of(change: Change) -> List[str]:
     """What is to be done before a change, and what is left to do after it, as sentences."""
     return [one[:1].upper() + one[1:] + "." for one in _before_or_next(change, False)]
+
+
+def _kept_out(call: Any, links: bool) -> str:
+    why = "torch compiles it again and again, and with it all that is compiled together"
+    if not call.seen:
+        what = "changes %s, so torch may compile for each value" % call.counted
+        why = "it runs uncompiled in this run, and %s" % (
+            what if call.counted else "whether torch can compile it is not known"
+        )
+    return "leave the call %s(...) at %s outside, too: %s" % (
+        call.spelt,
+        place(call.file, call.line, links),
+        why,
+    )
 
 
 _NEXT = "the next break there is %s: until it is removed, too, the function stays uncompiled"
@@ -117,7 +134,7 @@ def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
 def called_from(change: Change, links: bool) -> List[str]:
     """The reader's own line behind a place in a library."""
     file, line, code = change.caller
-    if not line or (file, line) == (change.file, change.line):
+    if not line or (file, line) in ((change.file, change.line), change.shown_at):
         return []
     return ["called from your line %s: %s" % (place(file, line, links), shown(code.strip()))]
 
@@ -200,6 +217,22 @@ def together(top: List[Change], nodes: List[Any]) -> List[str]:
     return [form % (sum(one.seconds for one in top), sum(node.seconds for node in nodes))]
 
 
+def compiles_removed(change: Change, nodes: List[Any], counted: Set[str]) -> List[str]:
+    """A line with how many compiles are made for what a change of recompiles removes: of a break it
+    is not known, as what is on both sides of it becomes one compile.
+
+    Args:
+        counted: the keys of those that the changes above remove, to which its own are added.
+    """
+    every = (change,) + change.also + change.gone
+    if is_open(change) or any(one.kind != "recompile" for one in every):
+        return []
+    own = {key for key, seconds in change.each.items() if seconds} - counted
+    counted |= own
+    form = "of the %d compiles, %d %s because of this"
+    return [form % (len(nodes), len(own), "is" if len(own) == 1 else "are")] * bool(own)
+
+
 #: words of a recompile for a size
 _IS_SIZE = re.compile(r"\.?size\(\d+\)")
 _OF_CALLER = (
@@ -222,6 +255,8 @@ def told_gone(change: Change, number: int, given_up: Dict[Any, int], links: bool
 
 def elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
     """Lines that name the other places of a change, with their words where those differ."""
+    from depyf.report.words import is_logged_alone
+
     rows = []
     for one in change.also:
         stopped = "" if one.function in given_up else told_given_up(one, number, given_up)
@@ -229,7 +264,9 @@ def elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool
         words = ", for the same reason" if same_words else "  " + plain(one.words + stopped)
         file, line = shown_at(one)
         row = "also %s%s" % (place(file, line, links), words)
-        same = same_words and (file, line) == shown_at(change)
+        at_one_line = (file, line) == shown_at(change)
+        same = same_words and at_one_line
+        same = same or at_one_line and is_logged_alone(one.words)  # it is all one call
         if not same and row not in rows:
             rows.append(row)
     return first_of(rows, "also %d more")

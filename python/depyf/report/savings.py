@@ -92,11 +92,19 @@ def is_of_break(node: Node, cause: Cause, causes: Sequence[Cause] = ()) -> bool:
         removed = {_identity(one["break"]) for one in causes}
         # what is made further outside reaches it through functions that have breaks of their own
         return taken_in == [node] or _breaks_of(taken_in) <= removed
+    at = cause["break"]["file"], node.resumes_at
+    # what is beside it and stays takes a compile as before
+    names = [one for one in (reason["beside"], *reason["differing"]) if one]
+    told = [reason] + [dict(reason, name=one, failed=one, raw="") for one in names]
+    return all(_hands_on_of_break(node, one, at) for one in told)
+
+
+def _hands_on_of_break(node: Node, reason: words.Said, at: Tuple[str, int]) -> bool:
+    """Whether a value that a rest is given comes from the break at a line."""
     if not node.hands_on(reason):
         return False
     if words.is_on_stack(reason):
         return True
-    at = cause["break"]["file"], node.resumes_at
     return given.comes_from(at, words.argument_of(reason["name"]))
 
 

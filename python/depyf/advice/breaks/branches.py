@@ -264,9 +264,7 @@ for x in (torch.ones(2, 3), torch.ones(2, 3) * 0.5):
         [
             helps(
                 "torch.where(condition, a, b) if both sides are cheap, have one shape, and only "
-                "compute. It computes both sides. Of two dtypes, the result has the one that "
-                "holds both. A side that divides by 0 makes NaN gradients even where it is not "
-                "chosen.",
+                "compute. Of two dtypes, the result has the one that holds both.",
                 _BRANCH,
                 """
 @torch.compile(backend="eager")

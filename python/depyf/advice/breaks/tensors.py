@@ -18,6 +18,14 @@ def f(x):
 
 result = f(torch.ones(3, requires_grad=True))
 """
+_GRADIENT = """
+@torch.compile(backend="eager")
+def f(x):
+    (slope,) = torch.autograd.grad((x * x).sum(), x)
+    return slope * 2
+
+result = f(torch.ones(3, requires_grad=True))
+"""
 _LEAK = """
 @torch.compile(backend="eager")
 def f(x):
@@ -81,6 +89,22 @@ result = x.grad * 2
         ],
         ids=("GB0123",),
         reason=r"Tensor\.backward",
+    ),
+    row(
+        "gradient",
+        "The compiled function calls torch.autograd.grad.",
+        [
+            helps(
+                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph, unless the "
+                "gradient is of what was computed before the compiled function was called, or "
+                "before another graph break.",
+                _GRADIENT,
+                "torch._dynamo.config.trace_autograd_ops = True\n" + _GRADIENT,
+                "torch._dynamo.config.trace_autograd_ops = True",
+            ),
+        ],
+        ids=("GB9186",),
+        reason=r"torch\.autograd\.grad` with `?torch\._dynamo\.config\.trace_autograd_ops=False",
     ),
     row(
         "requires_grad_",

@@ -279,7 +279,7 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
             helps(
                 "The content of {name} decides what is computed, so one compile for each content "
                 "is normal if there are few. If there are many, pass the content as a tensor of "
-                "bools, and decide with that: torch.where(held[i], a, b) computes both.",
+                "bools, and decide with that: torch.where(held[i], a, b).",
                 _SKIPPED,
                 """
 @torch.compile(backend="eager")

@@ -260,7 +260,7 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
             helps(
                 "The code decides on the number, so torch compiles for each side, with "
                 "dynamic=True, too. To avoid one compile, decide before the call, and pass the "
-                "result as a tensor: torch.where(result, a, b) computes both sides.",
+                "result as a tensor, for torch.where(result, a, b).",
                 _PARITY,
                 """
 @torch.compile(backend="eager", dynamic=True)

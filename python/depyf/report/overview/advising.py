@@ -25,9 +25,9 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 continue
             tried = node.tried(reason["tried"])
             others = differing_in(reason, tried, node.entry) if tried is not None else []
-            if reason["row"] == "counter in a dict":  # one change of all numbers of the dict
-                owner = reason["name"].partition("[")[0] + "["
-                others = [one for one in others if not one[0].startswith(owner)]
+            owner = _dict_changed(reason)  # one change of all that the dict holds
+            if owner:
+                others = [one for one in others if not one[0].startswith(owner + "[")]
             value = asked_for(node.entry, reason["name"])
             if reason["row"] == "none" and "." in reason["name"] and value[:1] in ("'", '"'):
                 words.describe_set_later(reason, value)
@@ -35,6 +35,13 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 words.describe_differing(reason, others)
             elif tried is not None:
                 words.describe_numbers(reason, numbers_beside(reason, tried, node.entry))
+
+
+def _dict_changed(reason: words.Said) -> str:
+    """The dict of which the advice for a recompile covers all that it holds; "" for none."""
+    if reason["row"] in ("growing dict", "dict that is filled", "dict that is given keys"):
+        return str(reason["name"])
+    return reason["name"].partition("[")[0] if reason["row"] == "counter in a dict" else ""
 
 
 def advise_of_objects(nodes: Sequence[Node]) -> None:

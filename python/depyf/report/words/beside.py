@@ -181,10 +181,8 @@ def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> N
     """
     told = _differing(others)
     found["words"] += "; beside it, " + told
-    end = " That alone spares no compile: %s. %s to stay the same, too." % (
-        told,
-        "It has" if len(others) == 1 else "They have",
-    )
+    found["differing"] = [name for name, _, _ in others]
+    end = " This spares a compile only where what differs beside it stays the same, too: %s." % told
     found["help"] = [one + end for one in found["help"]]
 
 

@@ -293,6 +293,13 @@ def describe_logged_alone(said: Said, function: str, place: str) -> None:
     said.update(help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
+def is_logged_alone(why: str) -> bool:
+    """Whether the words of a break are about a function of Python's logging, which torch compiles
+    by itself.
+    """
+    return why.startswith(_LOGGED_ALONE.partition(",")[0])
+
+
 def _is_of_hook(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether the function of a line is a forward hook, which torch's module calls."""
     frames = [one for one in stack if FRAME_IN.match(one) or _CALLS_HOOK.match(one)]

@@ -83,6 +83,7 @@ def of_reason(
         "parameters": parameters,
         "of_another": False,
         "beside": "",
+        "differing": [],
         "own": "",
     }
     describe(found, guard)

@@ -1,0 +1,70 @@
+"""What stays uncompiled where the code before and after some lines is compiled by itself."""
+
+import ast
+from collections import namedtuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
+
+from depyf.advice import uses
+from depyf.advise.change import Change
+from depyf.advise.staying import failing_in, met_at, removed_by
+
+#: a call of the program's own function, as `spelt`, that is to stay outside of compiled code;
+#: `counted` is the attribute that it changes from its own value, "" for none; `seen`: whether torch
+#: compiled it, again and again
+Call = namedtuple("Call", "file line spelt counted seen")
+
+#: how advice has code compiled that was not
+COMPILES_AROUND = ("ompile the code before and after",)
+
+
+def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
+    """The calls in the code around what a change takes out that torch did not compile, or compiles
+    again for a reason that stays: compiled with that code, they may cost more than it saves.
+    """
+    if not any(one in change.advice for one in COMPILES_AROUND):
+        return ()
+    compiled: Dict[Any, List[Any]] = {}
+    for node in nodes:
+        compiled.setdefault(node.place[0], []).append(node)
+    removed = removed_by(change) | {one.caller[:2] for one in (change,) + change.also}
+    found: Dict[Tuple[str, int, str], Call] = {}
+    for failing in failing_in(change):
+        for node in failing.cause["nodes"]:
+            file = node.place[0]
+            begin = node.resumes_at if node.is_resume else 0
+            function = uses.function_around(file, met_at(node)[1] or failing.line)
+            for call, called in _own_calls(file, function):
+                if call.lineno <= begin or (file, call.lineno) in removed:
+                    continue
+                lines = range(min(uses.first_lines(called)), uses.last_line(called) + 1)
+                own = [one for one in compiled.get(file, ()) if one.place[1] in lines]
+                made = [one for one in own if not one.failure and not one.is_empty]
+                again = [one for one in made if one.reasons and one.key not in change.each]
+                if again or not made:
+                    spelt = uses.path_of(call.func)
+                    told = Call(file, call.lineno, spelt, _counted(called), bool(again))
+                    found.setdefault(told[:3], told)
+    return tuple(found.values())
+
+
+def _own_calls(file: str, function: Any) -> Iterator[Tuple[ast.Call, Any]]:
+    """(call, function) of what a function calls of its file: of the only one of that name."""
+    tree = uses.parsed(file)
+    if function is None or tree is None:
+        return
+    modules = uses.imported(tree)
+    for node in uses.walked(function):
+        spelt = uses.path_of(node.func) if isinstance(node, ast.Call) else ""
+        root, _, rest = spelt.partition(".")
+        name = (rest or root).rpartition(".")[2]
+        of_name = [one for one in uses.functions_of(tree) if one.name == name]
+        if len(of_name) == 1 and of_name[0] is not function and not (rest and root in modules):
+            yield node, of_name[0]
+
+
+def _counted(function: Any) -> str:
+    """An attribute that a function computes from its own value, as a counter; "" for none."""
+    for node in uses.walked(function):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+            return uses.path_of(node.target)
+    return ""
