@@ -1108,6 +1108,7 @@ def test_of_a_function_it_is_told_once_that_torch_gave_it_up():
     text = advise.text(run_of(entries + [reached]))
     assert (
         text.count("after 3 compiles") == 1
+        and text.count("what else those would be compiled again for is not known") == 1
         and text.count("stopped compiling the function: see 1") == 2
     )
 

@@ -12,7 +12,7 @@ from depyf.terminal import place, shown
 
 _GAVE_UP = (
     "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
-    "uncompiled"
+    "uncompiled, and what else those would be compiled again for is not known, so less may be saved"
 )
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
