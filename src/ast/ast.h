@@ -14,6 +14,7 @@
 #include "pyc/code_object.h"
 #include "support/append.h"
 #include "support/arena.h"
+#include "support/checked_vector.h"
 
 namespace depyf {
 
@@ -192,11 +193,11 @@ struct ReadableName {
 struct Ast {
   Module* module = nullptr;
   Arena arena;
-  std::vector<Expr> exprs;
-  std::vector<Stmt> stmts;
-  std::vector<Function> functions;
-  std::vector<std::vector<TypeParam>> type_param_lists;  // see Stmt::type_params
-  std::vector<Body> bodies;                              // by CodeId
+  CheckedVector<Expr> exprs;
+  CheckedVector<Stmt> stmts;
+  CheckedVector<Function> functions;
+  CheckedVector<std::vector<TypeParam>> type_param_lists;  // see Stmt::type_params
+  CheckedVector<Body> bodies;                              // by CodeId
   std::vector<Diagnostic> diagnostics;
   std::string function_prefix = "__function_";  // of functions that only the output has
   /// Locals that share their name with a global of the same code: what they are called here, and

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bytecode/instr.h"
+#include "support/checked_vector.h"
 
 namespace depyf {
 
@@ -99,9 +100,9 @@ constexpr int kMostHops = 64;
 struct Cfg {
   std::vector<Instr>
       instrs;  // Instr::target is NOT used here; blocks have successors. ≤ 3.8: expanded by context
-  std::vector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by
-                                // normal and exceptional edges)
-  std::vector<Region> regions;  // parents before children
+  CheckedVector<Block> blocks;    // in order of the bytecode; only reachable ones (from entry, by
+                                  // normal and exceptional edges)
+  CheckedVector<Region> regions;  // parents before children
   BlockId entry;
   VersionTraits traits;
   std::vector<LoopSpan> loops;              // where traits.source_order: by `begin`

@@ -9,6 +9,7 @@
 
 #include "flow/cfg.h"
 #include "support/arena.h"
+#include "support/checked_vector.h"
 
 namespace depyf {
 
@@ -118,9 +119,9 @@ struct LiftedBlock {
 struct Lifted {
   CodeId code;
   Arena arena;
-  std::vector<Value> values;
-  std::vector<LiftedBlock> blocks;  // same ids as in the Cfg
-  std::vector<Region> regions;
+  CheckedVector<Value> values;
+  CheckedVector<LiftedBlock> blocks;  // same ids as in the Cfg
+  CheckedVector<Region> regions;
   BlockId entry;
   VersionTraits traits;
   std::vector<LoopSpan> loops;              // see Cfg

@@ -14,6 +14,7 @@
 #include "bytecode/lines.h"
 #include "lift/lifted.h"
 #include "structure/structure.h"
+#include "support/checked_vector.h"
 #include "support/flat_map.h"
 
 namespace depyf {
@@ -204,14 +205,14 @@ class StructureGraph {
   Ast& ast;
   Module& module;
   const StructureOptions& options;
-  std::vector<Node> nodes;
-  std::vector<StructRegion> regions;
+  CheckedVector<Node> nodes;
+  CheckedVector<StructRegion> regions;
   BlockId entry;
   BlockId body_end;  // of a module or class with a loop: its end, which no statement holds
-  std::vector<std::uint32_t> uses;  // by value
-  std::vector<Select> selects;
-  std::vector<MatchCase> cases;            // see Node::match
-  std::vector<std::vector<StmtId>> parts;  // of values of kind Statements
+  CheckedVector<std::uint32_t> uses;  // by value
+  CheckedVector<Select> selects;
+  CheckedVector<MatchCase> cases;            // see Node::match
+  CheckedVector<std::vector<StmtId>> parts;  // of values of kind Statements
   StatementEnds ends;
   Temporaries temporaries;
   /// Counts the changes of the graph: a step without effect waits until it grows.
@@ -412,7 +413,7 @@ class StructureGraph {
     std::uint32_t deepest;
   };
 
-  std::vector<ValueId> forward_;  // parameter -> the value that replaced it, see replace_by
+  CheckedVector<ValueId> forward_;  // parameter -> the value that replaced it, see replace_by
   bool forwarded_since_count_ = false;
   std::uint32_t counted_at_ = UINT32_MAX;  // the changes at the end of the last recount()
   FlatMap<ValueFacts> facts_;              // by value

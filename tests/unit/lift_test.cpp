@@ -349,5 +349,14 @@ TEST(Lift, DamagedCodeIsRefused) {
   }
 }
 
+TEST(Lift, AnAbsentIdIsAnErrorAndNoReadOfMemory) {
+  Builder b;
+  b.block({{Op::LOAD_FAST, b.argument("x")}, {Op::RETURN_VALUE}});
+  Lifted lifted = b.lifted();
+  const Lifted& same = lifted;
+  EXPECT_THROW(lifted.values[ValueId::none().index], Error);
+  EXPECT_THROW(same.blocks[BlockId::none().index], Error);
+}
+
 }  // namespace
 }  // namespace depyf::test
