@@ -17,7 +17,7 @@ import depyf
 import pytest
 import torch
 from processes import function_of
-from depyf import summary
+from depyf import files, summary
 from depyf.torch import DepyfWarning
 
 
@@ -249,7 +249,7 @@ def test_a_file_that_was_not_written_is_tried_again_under_its_own_name(tmp_path,
 
     with pytest.warns(DepyfWarning, match="No space left"):
         with depyf.prepare_debug(str(tmp_path / "dump")):
-            monkeypatch.setattr(os, "replace", refuse)
+            monkeypatch.setattr(files.os, "replace", refuse)
             compiled(double)(torch.ones(3))
             monkeypatch.undo()
     names = [name for name in os.listdir(str(tmp_path / "dump")) if "Captured_Graph.0.py" in name]
@@ -371,7 +371,7 @@ def test_sigint_while_a_file_is_written(tmp_path, monkeypatch):
         return real(source, target)
 
     with pytest.raises(KeyboardInterrupt), depyf.prepare_debug(str(tmp_path / "dump")) as run:
-        monkeypatch.setattr(os, "replace", interrupt)
+        monkeypatch.setattr(files.os, "replace", interrupt)
         compiled(double)(torch.ones(3))
     assert left_behind(tmp_path / "dump") == []
     assert json.loads((tmp_path / "dump" / "depyf.json").read_text())["open"] is False
