@@ -15,6 +15,7 @@ from depyf.code_edit import CannotEdit, encode, instructions, replace
 _OP = opcode.opmap
 _CACHE, _EXTENDED_ARG = _OP.get("CACHE", -1), _OP["EXTENDED_ARG"]
 _HAS_FREE = frozenset(dis.hasfree)
+_TAKES_ARGUMENT = frozenset(getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 _HAS_LOCAL = frozenset(dis.haslocal)
 _ABSOLUTE = frozenset(dis.hasjabs)
 _RELATIVE = frozenset(dis.hasjrel)
@@ -57,6 +58,15 @@ class Instruction:
     def name(self) -> str:
         """The operation's name."""
         return opcode.opname[self.op]
+
+    def stack_effect(self, **jump: bool) -> int:
+        """By how many values it makes the stack higher.
+
+        Args:
+            jump: as `dis.stack_effect` takes it, from 3.8 on.
+        """
+        argument = self.argument if self.op in _TAKES_ARGUMENT else None
+        return dis.stack_effect(self.op, argument, **jump)
 
 
 class Assembly:

@@ -15,7 +15,6 @@ _OP = dis.opmap
 _NOP, _GLOBAL, _CALL = _OP["NOP"], _OP["LOAD_GLOBAL"], _OP.get("CALL", -1)
 _CONVERT = _OP.get("CONVERT_VALUE", -1)
 _CONVERSIONS = {"repr": 2, "ascii": 3}
-_TAKES_ARGUMENT = frozenset(getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 
 
 def converted_as(code: types.CodeType, original: types.CodeType) -> types.CodeType:
@@ -49,7 +48,7 @@ def _call_of(listing: List[Instruction], joins: Set[int], start: int) -> Optiona
             return None
         if depth == 1 and one.op == _CALL:
             return at if one.argument == 1 else None
-        depth += dis.stack_effect(one.op, one.argument if one.op in _TAKES_ARGUMENT else None)
+        depth += one.stack_effect()
         if depth < 0:
             return None
     return None

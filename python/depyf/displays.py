@@ -18,7 +18,6 @@ _KINDS = [
     (_OP["BUILD_MAP"], _OP["MAP_ADD"], _OP.get("DICT_UPDATE", -1), 2),
     (_OP["BUILD_SET"], _OP["SET_ADD"], _OP.get("SET_UPDATE", -1), 1),
 ]
-_TAKES_ARGUMENT = frozenset(getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 _BORROW, _LOAD = _OP.get("LOAD_FAST_BORROW", -1), _OP["LOAD_FAST"]
 
 
@@ -88,7 +87,7 @@ def _display(
         if at in joins:
             break
         before = depth
-        depth += dis.stack_effect(one.op, one.argument if one.op in _TAKES_ARGUMENT else None)
+        depth += one.stack_effect()
         if depth < 1:
             break
         if one.op == add and one.argument == 1 and depth == 1:

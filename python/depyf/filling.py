@@ -27,7 +27,6 @@ _METHOD = _OP.get("LOAD_METHOD", -1)
 _ATTRIBUTE = _OP["LOAD_ATTR"]
 _CALLS = tuple(_OP[name] for name in ("CALL_METHOD", "CALL") if name in _OP)
 _PRECALL = _OP.get("PRECALL", -1)
-_TAKES_ARGUMENT = frozenset(getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 
 
 def filled_in_place(code: types.CodeType, original: types.CodeType) -> types.CodeType:
@@ -91,7 +90,7 @@ def _call_of(
             precall = [at - 1] if listing[at - 1].op == _PRECALL else []
             return precall, at
         if one.op != _PRECALL:
-            depth += dis.stack_effect(one.op, one.argument if one.op in _TAKES_ARGUMENT else None)
+            depth += one.stack_effect()
         if depth < 0:
             return None
     return None

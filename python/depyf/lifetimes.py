@@ -244,9 +244,7 @@ def _callee(listing: List[Instruction], i: int) -> Optional[int]:
         at -= 1
         if at < 0 or listing[at].target is not None or listing[at].op in _LEAVES:
             return None
-        before = listing[at]
-        operand = before.argument if before.op >= dis.HAVE_ARGUMENT else None
-        above -= dis.stack_effect(before.op, operand, jump=False)
+        above -= listing[at].stack_effect(jump=False)
     return at
 
 

@@ -16,7 +16,6 @@ from depyf.assembler import Assembly, Instruction
 _OP = dis.opmap
 _MERGE, _BUILD_MAP = _OP.get("DICT_MERGE", -1), _OP["BUILD_MAP"]
 _CALL, _NOP = _OP["CALL_FUNCTION_EX"], _OP["NOP"]
-_TAKES_ARGUMENT = frozenset(getattr(dis, "hasarg", range(dis.HAVE_ARGUMENT, 256)))
 _IGNORED = frozenset(_OP[name] for name in ("EXTENDED_ARG", "PUSH_NULL", "NOP") if name in _OP)
 
 
@@ -71,8 +70,7 @@ def _start(instructions: List[Instruction], merge: int) -> Optional[int]:
         one = instructions[at]
         if one.target is not None:
             return None
-        argument = one.argument if one.op in _TAKES_ARGUMENT else None
-        missing -= dis.stack_effect(one.op, argument)
+        missing -= one.stack_effect()
         if missing == 0:
             before = instructions[at - 1]
             return at - 1 if before.op == _BUILD_MAP and before.argument == 0 else None

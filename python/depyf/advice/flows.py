@@ -208,9 +208,9 @@ class _Reader:
         the file, or what torch met in this call.
         """
         name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-        found = [one for one in uses.functions_of(self.tree) if one.name == name]
-        if len(found) == 1:
-            yield self.file, found[0]
+        found = uses.only_named(self.tree, name)
+        if found is not None:
+            yield self.file, found
             return
         for line in range(call.lineno, uses.last_line(call) + 1):
             for file, at in sorted(self.called.get((self.file, line), ())):

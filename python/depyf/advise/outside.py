@@ -14,14 +14,14 @@ from depyf.advise.staying import failing_in, met_at, removed_by
 Call = namedtuple("Call", "file line spelt counted seen")
 
 #: how advice has code compiled that was not
-COMPILES_AROUND = ("ompile the code before and after",)
+_COMPILES_AROUND = "ompile the code before and after"
 
 
 def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
     """The calls in the code around what a change takes out that torch did not compile, or compiles
     again for a reason that stays: compiled with that code, they may cost more than it saves.
     """
-    if not any(one in change.advice for one in COMPILES_AROUND):
+    if _COMPILES_AROUND not in change.advice:
         return ()
     compiled: Dict[Any, List[Any]] = {}
     for node in nodes:
@@ -56,10 +56,9 @@ def _own_calls(file: str, function: Any) -> Iterator[Tuple[ast.Call, Any]]:
     for node in uses.walked(function):
         spelt = uses.path_of(node.func) if isinstance(node, ast.Call) else ""
         root, _, rest = spelt.partition(".")
-        name = (rest or root).rpartition(".")[2]
-        of_name = [one for one in uses.functions_of(tree) if one.name == name]
-        if len(of_name) == 1 and of_name[0] is not function and not (rest and root in modules):
-            yield node, of_name[0]
+        called = uses.only_named(tree, (rest or root).rpartition(".")[2])
+        if called not in (None, function) and not (rest and root in modules):
+            yield node, called
 
 
 def _counted(function: Any) -> str:

@@ -6,7 +6,7 @@ import ast
 from typing import Any, Callable, Iterator, List, Set
 
 from depyf.advice.uses.names import assigned, given_by, named_as, names_in, path_of
-from depyf.advice.uses.trees import HAS_ENDS, functions_of, last_line, read_at, statement_at, walked
+from depyf.advice.uses.trees import HAS_ENDS, last_line, only_named, read_at, statement_at, walked
 
 #: the expressions of a node that need a value
 Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
@@ -169,17 +169,17 @@ def _decided_in_call(
 ) -> int:
     """The line that needs it, in the only function of the file that a call can mean."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    called = [one for one in functions_of(tree) if one.name == name]
-    if len(called) != 1:
+    called = only_named(tree, name)
+    if called is None:
         return 0
     passed = {
         key
-        for key, value in given_by(call, called[0]).items()
+        for key, value in given_by(call, called).items()
         if (_holds(value, names) if numbers else names & names_in(value))
     }
     if path_of(call.func) == "self.%s" % name:  # the same object
         passed |= {one for one in names if one.startswith("self.")}
     if not passed:
         return 0
-    at = called[0].lineno
-    return first_needing(tree, called[0], passed, at, needs, deep=False, numbers=numbers)
+    at = called.lineno
+    return first_needing(tree, called, passed, at, needs, deep=False, numbers=numbers)

@@ -62,6 +62,12 @@ def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     return tuple(node for node in walked(tree) if isinstance(node, SCOPES))
 
 
+def only_named(tree: Optional[ast.Module], name: Optional[str]) -> Any:
+    """The function of a file with a name, if there is one and no other; else None."""
+    found = [one for one in functions_of(tree) if one.name == name]
+    return found[0] if len(found) == 1 else None
+
+
 def _begins(function: Any) -> int:
     """The line where a function begins, with its decorators."""
     return min([function.lineno] + [one.lineno for one in function.decorator_list])
