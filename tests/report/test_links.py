@@ -18,7 +18,18 @@ def panes(screen, dumps, name, route, *roles):
 
 
 def point(pane, text):
-    pane.locator(".ln", has_text=text).first.hover()
+    hover(pane.locator(".ln", has_text=text).first)
+
+
+def hover(line):
+    """Moves the pointer onto a line, again where the page moved the line away under it."""
+    line = line.element_handle()
+    for _ in range(3):
+        line.hover()
+        line.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        if line.evaluate("(line) => line.matches(':hover')"):
+            return
+    raise AssertionError("the pointer does not stay on the line %r" % line.text_content())
 
 
 def lit(pane):
@@ -85,7 +96,7 @@ def test_nodes_that_a_pass_put_in_belong_to_the_line_that_they_serve(screen, dum
     point(source, "torch.softmax(scores")
     assert name + ":" in lit(graph) and "aten.exp" in lit(graph)
     assert "async_compile.cpp" in lit(kernel) and "aten.bmm" not in lit(graph)
-    kernel.locator(".ln", has_text="async_compile.cpp").first.hover()
+    hover(kernel.locator(".ln", has_text="async_compile.cpp").first)
     assert "torch.softmax(scores" in lit(source) and "aten.exp" in lit(graph)
 
 
@@ -100,13 +111,13 @@ def test_a_node_lights_what_its_gradient_became(screen, dumps):
         "Backward_graph",
     )
     relu = captured.locator(".ln", has_text="= torch.relu(").first
-    relu.hover()
+    hover(relu)
     assert lit(captured) == relu.text_content()
     assert lit(forward).count("aten.relu") == 1 and "aten.addmm" not in lit(forward)
     assert "aten.where" in lit(backward) or "threshold_backward" in lit(backward)
     assert "aten.mm" not in lit(backward)
     # and from the gradient back to what it is the gradient of
-    backward.locator(".ln.lit").first.hover()
+    hover(backward.locator(".ln.lit").first)
     assert lit(captured).count("torch.relu(") == 1 and "_nn.linear" not in lit(captured)
 
 

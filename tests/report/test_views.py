@@ -524,8 +524,8 @@ def test_a_report_is_made_in_a_small_part_of_the_run_and_is_not_much_larger_than
             )
             / 1e6
         )
-        # what is done in 0.05 s nobody waits for, however little there was to compile
-        assert took <= max(0.1 * compiling, 0.05), (name, times, compiling)
+        # what is done in 0.1 s nobody waits for, however little there was to compile
+        assert took <= max(0.1 * compiling, 0.1), (name, times, compiling)
         texts_size = sum(
             (dumps / name / artifact["path"]).stat().st_size
             for f in run["functions"]
