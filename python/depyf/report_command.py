@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from typing import Dict, List
+from typing import Dict, Iterable, List
 
 from depyf import summary
 from depyf.difference import compare_ranks
@@ -79,6 +79,8 @@ def _report(options: argparse.Namespace) -> int:
                 folder = given[0] if len(given) == 1 else os.path.dirname(sources[0])
                 target = os.path.join(folder or ".", PAGE)
             page = report.build(sources if len(sources) > 1 or workers else sources[0], target)
+            if options.page is None:
+                _write_overviews(folders.values())
         except Exception as error:  # the text below is still of use
             unwritten = isinstance(error, (OSError, ImportError))
             said = "%s: %s" % (type(error).__name__, error)
@@ -115,6 +117,21 @@ def _report(options: argparse.Namespace) -> int:
     if page is None and not only_text and not unwritten:
         return 2
     return 1 if differ or unwritten else 0
+
+
+def _write_overviews(folders: Iterable[str]) -> None:
+    """Writes README.md of those dumps whose program did not come to that."""
+    from depyf.torch.dump import write_missing_overview
+
+    for folder in folders:
+        if os.path.basename(folder) == summary.MANIFEST:
+            folder = os.path.dirname(folder) or "."
+        if not os.path.exists(os.path.join(folder, summary.MANIFEST)):
+            continue  # a log of TORCH_TRACE
+        try:
+            write_missing_overview(folder)
+        except OSError as error:
+            complain("depyf report: README.md was not written: %s\n" % error)
 
 
 def _workers_of(documents: Dict[int, Document]) -> List[Document]:

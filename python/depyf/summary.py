@@ -336,8 +336,8 @@ def summary(
         lines[0] += "; " + (
             "the dump is incomplete: " + _plain(str(stopped))
             if stopped
-            else "the program is still running, or was killed before its block ended; only "
-            "then are README.md and full_code_for_* written"
+            else "the program is still running, or was killed before its block ended; the end "
+            "writes full_code_for_*, and README.md, which `depyf report` writes, too"
         )
     if report:
         lines.append("depyf: " + place(report, None, links))

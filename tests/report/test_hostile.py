@@ -392,3 +392,33 @@ def test_a_block_of_a_folder_counts_once(dumps, tmp_path):
 def test_a_rank_that_is_a_link_is_no_rank(dumps, tmp_path):
     os.symlink(str(dumps / "recompiles"), str(tmp_path / "rank_0"))
     assert summary.ranks(str(tmp_path)) == {}
+
+
+def test_the_readme_of_a_dump_that_is_open_is_written_and_keeps_to_text(dumps, tmp_path, capsys):
+    folder = tmp_path / "dump"
+    shutil.copytree(str(dumps / "recompiles"), str(folder))
+    readme = folder / "README.md"
+    whole = readme.read_text()
+    readme.unlink()
+    assert cli.main(["report", str(folder)]) == 0 and not readme.exists()  # its user removed it
+    document = json.loads((folder / "depyf.json").read_text())
+    document["open"] = True
+    (folder / "depyf.json").write_text(json.dumps(document))
+    assert cli.main(["report", str(folder)]) == 0
+    again = readme.read_text()
+    assert "had been killed" in again
+    titles = re.compile("(?m)^#.*|^.*compiled again because.*|^.*: equivalent, torch runs.*")
+    assert titles.findall(again) == titles.findall(whole)
+
+    document = poisoned(document)
+    document["functions"][0]["entries"][0]["path"] = "x.py)[y](javascript:alert(1)"
+    (folder / "depyf.json").write_text(json.dumps(document))
+    assert cli.main(["report", str(folder)]) == 0  # the one that it had written is made anew
+    hostile = readme.read_text()
+    assert "window.pwned" in hostile and "](javascript" not in hostile
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", hostile)
+
+    readme.write_text("somebody else's")
+    assert cli.main(["report", str(folder)]) == 0
+    assert readme.read_text() == "somebody else's"
+    assert (folder / "depyf-README.md").read_text() == hostile

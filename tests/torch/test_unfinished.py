@@ -9,7 +9,7 @@ import time
 import pytest
 from programs import TORCH
 
-from depyf import report, summary
+from depyf import cli, report, summary
 from depyf.report import words
 
 PROGRAM = """
@@ -56,12 +56,17 @@ def test_a_killed_program_leaves_a_report(tmp_path):
     told = summary.summary(found)
     assert "still running, or was killed" in told
     assert not (dump / "README.md").exists()
-    assert "only then are README.md and full_code_for_* written" in told
+    assert "README.md, which `depyf report` writes, too" in told
     # torch's caches are gone, and with them the guards; the trace had them
     entry = next(one for one in found["functions"] if one["name"] == "first")["entries"][0]
     assert any(guard["source"] == "L['x']" for guard in entry["guards"])
     page = report.build(dump).read_text()
     assert "is not finished" in page and "x.sin() + 1" in page
+    assert cli.main(["report", str(dump)]) == 0
+    readme = (dump / "README.md").read_text()
+    assert "had been killed" in readme and "## `first`" in readme and "## `second`" in readme
+    assert "[__transformed_code_0_for_first.py](__transformed_code_0_for_first.py): " in readme
+    assert "- 0 guards" not in readme and "graph break at " in readme
 
 
 FULL = """

@@ -14,6 +14,7 @@ from depyf.torch.dump.readme_texts import (
     BACKWARD_PASSES,
     FROM_FILES,
     HOW_TO_READ,
+    NOT_ENDED,
     PATCHES,
     RESET,
     RUNS,
@@ -31,13 +32,16 @@ _GOES_ON = re.compile(
 )
 
 
-def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> str:
+def overview(
+    run: Run, nodes: Dict[int, Node], advised: Sequence[str] = (), ended: bool = True
+) -> str:
     """README.md of a dump: what to change, what runs uncompiled, what was compiled, which files
     tell of it, what is missing and why.
 
     Args:
         nodes: of the entries, by their ids.
         advised: what to change, as `depyf.advise.Advice.brief` gives it.
+        ended: whether the block has ended.
     """
     names = run.resume_names()
     lines = [
@@ -48,6 +52,8 @@ def overview(run: Run, nodes: Dict[int, Node], advised: Sequence[str] = ()) -> s
         HOW_TO_READ,
         "",
     ]
+    if not ended:
+        lines += [NOT_ENDED, ""]
     if any(entry.replaced for entry in run.entries()):
         warns = any(".warn(" in entry.source for entry in run.entries() if entry.replaced)
         lines += [FROM_FILES + "\n" + WARNED if warns else FROM_FILES, ""]

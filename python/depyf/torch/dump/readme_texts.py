@@ -17,6 +17,10 @@ decompiled from torch's bytecode, and the word after a file's name says how far 
 *exact*: it has the same operations in the same order. *equivalent*: operations differ in ways that
 are proven to do the same. With any other word torch runs its own bytecode. A cache *hit* means that
 torch took a compiled graph from an earlier compile or run, a *miss* that it compiled the graph."""
+NOT_ENDED = """\
+**The program was still running when `depyf report` wrote this, or had been killed: its block had
+not ended.** Compiles that had not ended are missing, and so are `full_code_for_*`, which the end of
+the block writes."""
 FROM_FILES = """\
 Tracebacks, and log lines of the program that show `%(filename)s` or `%(lineno)d`, name the file
 here for code that torch runs from it. Without depyf they name the program's own file."""
