@@ -1,19 +1,21 @@
 #include "rewrite/dynamo_names.h"
 
 #include <algorithm>
+#include <cctype>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "ast/walk.h"
 #include "rewrite/dynamo_parameters.h"
+#include "rewrite/dynamo_statements.h"
 #include "rewrite/dynamo_words.h"
 #include "simplify/simplify.h"
 
 namespace depyf {
 namespace {
 
-constexpr std::size_t kWidth = 100, kMostTargets = 4;
+constexpr std::size_t kWidth = 100;
 constexpr std::string_view kContext = "___context_manager_";  // locals that hold one
 
 /// A local that gets another name.
@@ -58,7 +60,10 @@ class Naming {
       tell_apart();
       rename();
     }
-    join_statements();
+    std::unordered_set<std::uint32_t> given;
+    for (const Local& local : locals_) given.insert(module_.intern(local.given).index);
+    join_statements(ast_, code_, given, naming_.indentation);
+    rename_globals();
   }
 
  private:
@@ -78,6 +83,8 @@ class Naming {
   // ---------------------------------------------------------------- the locals
 
   std::uint32_t arguments() const { return static_cast<std::uint32_t>(object_.parameter_count()); }
+
+  bool is_name(ExprId id) const { return ast_[id].kind == ExprKind::Name && !local_of(id); }
 
   bool is_fast(const Expr& e) const {
     return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Fast;
@@ -223,7 +230,7 @@ class Naming {
           if (found != made.end() && passes(list, found->second, i, target->name.index)) {
             Stmt& first = ast_[list[found->second]];
             first.list = s.list;
-            absorb(list[found->second], list[i]);
+            absorb(ast_, list[found->second], list[i]);
             list.erase(list.begin() + static_cast<std::ptrdiff_t>(i--));
             continue;
           }
@@ -309,7 +316,7 @@ class Naming {
         if (!goes) {
           list.push_back(id);
         } else if (!list.empty()) {
-          absorb(list.back(), id);
+          absorb(ast_, list.back(), id);
         }
       }
       if (list.size() == old.size()) continue;
@@ -374,7 +381,7 @@ class Naming {
         const ExprId place = read_first(next.e[0], local->name.index, computed);
         if (!place) continue;
         ast_[place] = ast_[made.e[0]];
-        absorb(list[i], list[i - 1]);
+        absorb(ast_, list[i], list[i - 1]);
         list.erase(list.begin() + static_cast<std::ptrdiff_t>(i - 1));
       }
       if (list.size() == old.size()) continue;
@@ -398,16 +405,6 @@ class Naming {
         return false;
     }
     return true;
-  }
-
-  void absorb(StmtId into, StmtId from) {
-    Stmt& a = ast_[into];
-    const Stmt& b = ast_[from];
-    if (b.origin.offset == UINT32_MAX || b.origin.code != a.origin.code) return;
-    std::vector<std::uint32_t> all(a.absorbed.begin(), a.absorbed.end());
-    all.push_back(b.origin.offset);
-    all.insert(all.end(), b.absorbed.begin(), b.absorbed.end());
-    a.absorbed = ast_.arena.copy(all);
   }
 
   // ---------------------------------------------------------------- what a value is
@@ -492,6 +489,7 @@ class Naming {
       } else if (e.kind == ExprKind::Subscript) {
         std::string word = handed_word(id);
         if (word.empty() && is_of_mro(e)) word = "base_class";
+        if (word.empty() && back.empty()) word = builtin_word(e);
         if (word.empty() && !back.empty()) word = output_name(id);
         if (!word.empty()) {
           push(back, word);
@@ -507,6 +505,15 @@ class Naming {
       }
     }
     return {};
+  }
+
+  /// Of `builtins_dict['bool']`, builtin_bool; "" for all else.
+  std::string builtin_word(const Expr& subscript) {
+    const ExprId holder = settled(subscript.kids[0]);
+    const bool known = globals_.count(ast_[holder].a) != 0 && is_global(ast_[holder]);
+    const std::string_view key = string_of(subscript.kids[1]);
+    const bool builtin = known && last_name(holder).starts_with("builtins_dict") && !key.empty();
+    return builtin ? "builtin_" + plain_word(key) : std::string();
   }
 
   /// `type(x).__mro__[2]`
@@ -554,7 +561,8 @@ class Naming {
       for (std::size_t i = local->words.size() - (through ? 1 : 0); i-- > 0;)
         back.push_back(local->words[i]);
     } else if (const auto found = globals_.find(name); found != globals_.end()) {
-      if (back.empty()) push(back, module_[found->second]);  // a module says little of its things
+      const std::string_view given = module_[found->second];  // a module says little of its things
+      if (back.empty()) push(back, given.starts_with("builtins_dict") ? "builtins" : given);
     } else if (text(name).starts_with("__import_") && !is_own(name)) {
       if (back.empty()) push(back, module_word(text(name)));
     } else if (back.empty() || !is_shell(name, back.back())) {
@@ -587,13 +595,19 @@ class Naming {
       push_instance(back, path(e.kids[1]));
     } else if (name == "_create_nested_fn" && n >= 4 && !string_of(e.kids[3]).empty()) {
       const std::string_view made = string_of(e.kids[3]);
-      push(back, made.starts_with('<') ? "function" : made);
+      push(back, made == "<lambda>" ? "lambda_function" : made);
     } else if (name == "_as_tensor_fullprec" && n >= 2) {
       id = e.kids[1];
     } else if ((name == "type" || name == "iter") && n == 2) {
       back.emplace_back(name == "type" ? "class" : "iterator");
       const ExprKind kind = ast_[e.kids[1]].kind;
       if (kind != ExprKind::Tuple && kind != ExprKind::List) id = e.kids[1];
+    } else if (name == "dict_getitem" && n == 3) {  // by a key, or by the place of one
+      const Expr& key = ast_[settled(e.kids[2])];
+      const bool place = key.kind == ExprKind::Call && key.kids.size() == 3 &&
+                         function_name(key.kids[0]) == "dict_keys_getitem";
+      if (!push_index(back, place ? key.kids[2] : e.kids[2])) return false;
+      id = e.kids[1];
     } else if ((name == "__getitem__" || name == "getattr") && n >= 2) {
       if (!push_index(back, e.kids[n - 1])) return false;
       if (n == 3) id = e.kids[1];
@@ -750,6 +764,9 @@ class Naming {
         const Expr& target = ast_[s.list[0]];
         if (target.kind == ExprKind::Name && !local_of(s.list[0]))
           want(s.e[0], kAttribute, {std::string(text(target.a))});
+        else if (target.kind == ExprKind::Subscript && is_name(target.kids[0]) &&
+                 ast_[target.kids[1]].kind == ExprKind::Slice)  // `log[:] = t`
+          want(s.e[0], kAttribute, {std::string(text(ast_[target.kids[0]].a)) + "_items"});
         else if (target.kind == ExprKind::Attribute ||
                  (target.kind == ExprKind::Subscript && !string_of(target.kids[1]).empty()))
           stored_.push_back(id);
@@ -850,6 +867,12 @@ class Naming {
       local.holder = is_holder(last);
       local.is_module = globals_.count(ast_[value].a) != 0 && ast_[value].kind == ExprKind::Name;
       const bool call = ast_[value].kind == ExprKind::Call;
+      // what the program itself calls it, where it goes on behind a graph break
+      if (use.rank == kParameter && !is_parameter(use.words[0])) return is(use.words, 1);
+      const bool rest = module_[object_.name].starts_with("torch_dynamo_resume_in_");
+      if (!rest && is_free(ast_[value])) words.back() = "outer_" + words.back();
+      if (use.rank >= kResult)
+        if (std::string both = joined_words(value); !both.empty()) return is({both}, 1);
       if (!words.empty() && !(call && use.rank <= kKeyword)) return is(std::move(words), 2);
       if (use.words.empty()) {
         if (const std::string word = kind_word(value); !word.empty()) return is({word}, 1);
@@ -861,6 +884,35 @@ class Naming {
       if (ast_[ast_[store].list[0]].kind == ExprKind::Name)
         if (Words words = path(ast_[store].e[0]); !words.empty()) return is(std::move(words), 2);
     is({"value"}, 1);
+  }
+
+  bool is_parameter(std::string_view name) const {
+    return std::any_of(object_.slots.begin(), object_.slots.begin() + arguments(),
+                       [&](const Slot& slot) { return module_[slot.name] == name; });
+  }
+
+  /// A variable of a function around this one.
+  bool is_free(const Expr& e) const {
+    return e.kind == ExprKind::Name && static_cast<NameScope>(e.op) == NameScope::Deref &&
+           std::any_of(object_.slots.begin(), object_.slots.end(), [&](const Slot& slot) {
+             return slot.kind == kFree && slot.name.index == e.a;
+           });
+  }
+
+  /// Of a tuple of few values that have names, `cos_and_sin`; "" for all else.
+  std::string joined_words(ExprId value) {
+    constexpr std::size_t kMost = 3;
+    const Expr e = ast_[value];
+    if (e.kind != ExprKind::Tuple || e.kids.size() < 2 || e.kids.size() > kMost) return {};
+    std::string out;
+    for (ExprId kid : e.kids) {
+      const Words words = path(kid);
+      std::string word = output_name(kid);
+      if (word.empty() && !words.empty()) word = name_of(words, 1);
+      if (word.empty() || word == "value" || std::isdigit(word.back())) return {};
+      out += (out.empty() ? "" : "_and_") + plain_word(word);
+    }
+    return out.size() <= kLongestWord ? out : std::string();
   }
 
   /// A tuple of cells, each written as `(lambda: x).__closure__[0]`.
@@ -884,7 +936,10 @@ class Naming {
         {ExprKind::Lambda, "function"},
         {ExprKind::FunctionValue, "function"},
         {ExprKind::Slice, "part"}};
-    if (is_of_cells(value)) return "cells";
+    if (is_of_cells(value)) {
+      const ExprId first = ast_[value].kids[0];
+      return ast_[value].kids.size() == 1 ? plain_word(text(ast_[first].a)) + "_cell" : "cells";
+    }
     for (const auto& [kind, word] : kWords)
       if (ast_[value].kind == kind) return std::string(word);
     const std::string_view word = string_of(value);
@@ -1051,104 +1106,6 @@ class Naming {
     }
   }
 
-  // ---------------------------------------------------------------- statements
-
-  /// Plain names and subscripts of one local by small numbers: `a = out[0]`.
-  bool takes_part(StmtId id, std::uint32_t& of) const {
-    const Stmt& s = ast_[id];
-    if (s.kind != StmtKind::Assign || s.list.size() != 1 || !is_fast(ast_[s.list[0]])) return false;
-    const Expr& value = ast_[s.e[0]];
-    if (value.kind != ExprKind::Subscript || !is_fast(ast_[value.kids[0]]) ||
-        number_of(value.kids[1]) < 0)
-      return false;
-    of = ast_[value.kids[0]].a;
-    return given_.count(ast_[s.list[0]].a) != 0 && ast_[s.list[0]].a != of;
-  }
-
-  std::size_t width_of(ExprId id) const {
-    const Expr& e = ast_[id];
-    if (e.kind == ExprKind::Name) return text(e.a).size();
-    return text(ast_[e.kids[0]].a).size() + std::to_string(number_of(e.kids[1])).size() + 2;
-  }
-
-  bool only_names(StmtId id) const {
-    const Stmt& s = ast_[id];
-    return s.kind == StmtKind::Delete &&
-           std::all_of(s.list.begin(), s.list.end(), [&](ExprId e) { return is_fast(ast_[e]); });
-  }
-
-  std::unordered_set<std::uint32_t> given_;  // names that locals have got
-
-  /// `a, b = out[0], out[1]` and `del a, b`, as far as a line goes.
-  void join_statements() {
-    for (const Local& local : locals_) given_.insert(module_.intern(local.given).index);
-    ListRefs refs;
-    collect_lists(ast_, body(), refs);
-    std::unordered_map<std::uint32_t, std::uint32_t> depth;  // of the statements of a list
-    const std::uint32_t outer = declares_nonlocals(ast_, code_) ? 2 : 1;
-    for (const ListRef& ref : refs) {
-      const std::uint32_t level = ref.owner ? depth[ref.owner.index] + 1 : outer;
-      const std::span<StmtId> old = ref.owner ? list_of(ast_, ref) : body();
-      for (StmtId id : old) depth[id.index] = level;
-      if (ref.which == ListRef::Arms) continue;
-      const std::size_t room = kWidth - std::min<std::size_t>(kWidth, level * naming_.indentation);
-      std::vector<StmtId> list;
-      for (std::size_t i = 0; i < old.size();) {
-        std::uint32_t of = 0, other = 0;
-        std::size_t end = i + 1;
-        if (takes_part(old[i], of)) {
-          std::size_t width = 3;
-          for (end = i; end < old.size() && end - i < kMostTargets && takes_part(old[end], other) &&
-                        other == of;
-               ++end) {
-            const Stmt& s = ast_[old[end]];
-            width += width_of(s.list[0]) + width_of(s.e[0]) + (end > i ? 4 : 0);
-            if (width > room) break;
-          }
-          end = std::max(end, i + 1);
-          if (end > i + 1) join_parts(old.subspan(i, end - i));
-        } else if (only_names(old[i])) {
-          std::size_t width = 4;
-          for (end = i; end < old.size() && only_names(old[end]); ++end) {
-            for (ExprId e : ast_[old[end]].list) width += width_of(e) + 2;
-            if (width > room + 2) break;
-          }
-          end = std::max(end, i + 1);
-          if (end > i + 1) join_deletes(old.subspan(i, end - i));
-        }
-        list.push_back(old[i]);
-        i = end;
-      }
-      if (list.size() == old.size()) continue;
-      const std::span<StmtId> shorter = ast_.arena.copy(list);
-      (ref.owner ? list_of(ast_, ref) : body()) = shorter;
-    }
-    rename_globals();
-  }
-
-  void join_parts(std::span<const StmtId> run) {
-    std::vector<ExprId> targets, values;
-    for (StmtId id : run) {
-      targets.push_back(ast_[id].list[0]);
-      values.push_back(ast_[id].e[0]);
-      if (id != run[0]) absorb(run[0], id);
-    }
-    const ExprId left[] = {ast_.expr(ExprKind::Tuple, targets)};
-    const ExprId right = ast_.expr(ExprKind::Tuple, values);
-    Stmt& s = ast_[run[0]];
-    s.list = ast_.arena.copy(left);
-    s.e[0] = right;
-  }
-
-  void join_deletes(std::span<const StmtId> run) {
-    std::vector<ExprId> targets;
-    for (StmtId id : run) {
-      targets.insert(targets.end(), ast_[id].list.begin(), ast_[id].list.end());
-      if (id != run[0]) absorb(run[0], id);
-    }
-    ast_[run[0]].list = ast_.arena.copy(targets);
-  }
-
   /// Last, as the names of globals tell what they are.
   void rename_globals() {
     for (ExprId id : collect_expressions(ast_, body())) {
@@ -1160,12 +1117,6 @@ class Naming {
 };
 
 }  // namespace
-
-bool declares_nonlocals(const Ast& ast, CodeId code) {
-  const std::span<const StmtId> list = ast.bodies[code.index].stmts;
-  return std::any_of(list.begin(), list.end(),
-                     [&](StmtId id) { return ast[id].kind == StmtKind::Nonlocal; });
-}
 
 void name_values(Ast& ast, CodeId code, const DynamoNaming& naming) {
   Naming(ast, code, naming).run();

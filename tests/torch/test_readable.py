@@ -418,3 +418,60 @@ def test_the_table_of_torchs_names_has_no_ids():
     assert table_of_globals(names) == (
         "# iter_1 is torch's ___module_iter_…_c67\n# g is torch's __compiled_fn_2_83ae2102\n"
     )
+
+
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x * 2
+
+
+class Gated(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate, self.dropout = Gate(), torch.nn.Dropout(0.0)
+
+    def forward(self, x, log):
+        log.append(x.shape[0])
+        log.append(len(log))
+        hidden = self.dropout(self.gate(x + 1))
+        many = [one for one, _ in zip(hidden.tolist(), [1]) if bool(hidden.sum() > 0)]
+        return hidden, hidden.cos(), many
+
+
+def rest_of_varargs(function):
+    def wrapper(*args, **kwargs):
+        (first,) = args
+        out = function(*args, **kwargs)
+        torch._dynamo.graph_break()
+        return out.cos(), first.sin()
+
+    return wrapper
+
+
+def sources_of(folder):
+    return "\n".join(one.read_text() for one in sorted(folder.glob("__transformed_code_*.py")))
+
+
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="other values are on the stack at a break")
+def test_what_is_on_the_stack_has_the_name_of_what_it_is(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(Gated(), backend="eager")(torch.ones(3), [])
+    told = sources_of(tmp_path)
+    assert re.search(r"# gate_result is torch's ___stack\d \(.*on the stack at the break\)", told)
+    assert not re.search(r"(?m)^(?!#).*___stack|\b(bool|zip|func)_1\b|\bfunction = ", told)
+    assert "log[:] = log_items" in told or "log[:] = [" in told
+
+
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="other values are on the stack at a break")
+def test_a_free_variable_and_a_tuple_have_names_that_say_what_they_are(tmp_path):
+    torch._dynamo.reset()
+    function = rest_of_varargs(torch._dynamo.disable(lambda x: x + 1))
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(function, backend="eager")(torch.ones(3))
+    told = sources_of(tmp_path)
+    assert re.search(r"(?m)^ +first = args\[0\]$", told), told
+    assert re.search(r"(?m)^ +outer_function = function$", told), told
+    assert re.search(r"(?m)^ +return cos_and_sin$", told), told
+    assert not re.search(r"\b(result|args_0|cells|function_1) = ", told), told

@@ -3,6 +3,7 @@ the program or the code of the caller has for them.
 """
 
 import ast
+import builtins
 import re
 import types
 from typing import Any, Dict, List, Optional, Tuple
@@ -137,8 +138,14 @@ def _word(told: str) -> str:
     if text is not None:
         words = re.sub(r"\W+", "_", text.group(1).lower()).strip("_")[:20].strip("_")
         return words + "_text" if words.isidentifier() and words.isascii() else "text"
-    called = re.match(r"[\w.]*?(\w+)\(.*\)$", told)
-    word = called.group(1) + "_result" if called is not None else told.rpartition(".")[2]
+    called = re.match(r"([\w.\[\]']+)\(.*\)$", told)
+    path = called.group(1) if called is not None else told
+    last = re.match(r"(?:.*[.'\]])??([A-Za-z]\w*)(?:'?\])?$", path) or re.match(r".*?(\w+)$", path)
+    if last is None or not re.match(r"[\w.\[\]']+$", path):
+        return ""
+    word = last.group(1) + ("_result" if called is not None else "")
+    if hasattr(builtins, word):
+        word = "builtin_" + word
     return word if word.isidentifier() and word.isascii() and not word.startswith("__") else ""
 
 
