@@ -371,12 +371,20 @@ def random_note(source: str) -> str:
     return "\n" + wrapped(text)
 
 
+#: locals that a note names
+_MOST_FREED = 12
+
+
 def lifetime_note(names: Sequence[str]) -> str:
     """Comment lines that name the locals whose values die earlier than in the source."""
     if not names:
         return ""
     text = "Freed after their last use, as by `del`, since torch's bytecode does so: %s."
-    return "\n" + wrapped(text % ", ".join(names))
+    told = list(names)
+    if len(told) > _MOST_FREED:  # the code above has each of them
+        more = len(told) + 1 - _MOST_FREED
+        told[_MOST_FREED - 1 :] = ["and %d more of the locals above" % more]
+    return "\n" + wrapped(text % ", ".join(told))
 
 
 def rows(text: str, width: int, whole_words: bool = False) -> List[str]:
@@ -385,16 +393,16 @@ def rows(text: str, width: int, whole_words: bool = False) -> List[str]:
     Args:
         text: words.
         width: in columns.
-        whole_words: a word that is longer than a row is not broken, nor one at its hyphens.
+        whole_words: a word that is longer than a row is not broken.
     """
     if len(text) <= width and text.isprintable() and text == text.strip():
         return [text] if text else []  # most are short, and textwrap splits them into words first
     if text.isprintable() and "  " not in text and text == text.strip():
         words = text.split(" ")
-        if whole_words or "-" not in text and max(map(len, words)) <= width:
+        if whole_words or max(map(len, words)) <= width:
             return _filled(words, width)
-    breaks = not whole_words
-    return textwrap.wrap(text, width, break_long_words=breaks, break_on_hyphens=breaks)
+    # a path or a name is not broken at its hyphens
+    return textwrap.wrap(text, width, break_long_words=not whole_words, break_on_hyphens=False)
 
 
 def _filled(words: List[str], width: int) -> List[str]:

@@ -230,7 +230,10 @@ def test_the_code_that_calls_a_resume_function_says_what_became_of_it(tmp_path):
 
     dump(tmp_path / "parts", parts, range(4))
     text = one(tmp_path / "parts", "__transformed_code_0_for_*parts.py")
-    pattern = r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0 and 1\. "
+    pattern = (
+        r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0 and 1 "
+        r"\(compiles (\d+)/0 and \2/1\)\. "
+    )
     told = re.search(pattern + r"Torch no longer compiles it \(compile", text)
     for k in range(2):
         name = "__transformed_code_%d_for_%s.py" % (k, told.group(1))
@@ -394,7 +397,7 @@ def test_the_files_of_many_compiles_are_told_in_one_line(tmp_path):
         dump(tmp_path, many, range(4))
     text = one(tmp_path, "__transformed_code_0_for_*many.py")
     told = re.search(
-        r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0, 1, 2 and 3\.", text
+        r"Its code is in __transformed_code_K_for_(\w+)\.py, K being 0, 1, 2 and 3 \(", text
     )
     for k in range(4):
         assert (tmp_path / ("__transformed_code_%d_for_%s.py" % (k, told.group(1)))).exists()

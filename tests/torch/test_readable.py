@@ -475,3 +475,61 @@ def test_a_free_variable_and_a_tuple_have_names_that_say_what_they_are(tmp_path)
     assert re.search(r"(?m)^ +outer_function = function$", told), told
     assert re.search(r"(?m)^ +return cos_and_sin$", told), told
     assert not re.search(r"\b(result|args_0|cells|function_1) = ", told), told
+
+
+def discounted(values, gamma, mode="sum", mask=None, unread=7, **options):
+    if mask is not None:
+        values = values * mask
+    values = values * gamma
+    if options:
+        values = values + 1
+    return values.sum() if mode == "sum" else values
+
+
+def test_arguments_that_are_constants_are_told(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(discounted, backend="eager", dynamic=False)(torch.ones(3), 0.99)
+    told = re.search(r"# constants under this entry's guards: (.*)", sources_of(tmp_path))
+    assert told is not None
+    assert "gamma is 0.99" in told[1] and "mode is 'sum'" in told[1] and "None for mask" in told[1]
+    assert "unread" not in told[1]
+
+
+def test_no_argument_is_told_to_be_a_constant_that_is_none(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(lambda x, n: x * n, backend="eager", dynamic=True)(torch.ones(3), 5)
+    assert "constants under" not in sources_of(tmp_path)
+
+
+def scaled(x):
+    y = x + 1
+    with torch.no_grad():
+        torch._dynamo.graph_break()
+        z = y * 2
+    return z + y
+
+
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="contexts are written in another way")
+def test_a_context_that_torch_leaves_at_a_break_is_told_by_its_line(tmp_path):
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(scaled, backend="eager")(torch.ones(3, requires_grad=True))
+    text = " ".join(sources_of(tmp_path).replace("#", " ").split())
+    line = scaled.__code__.co_firstlineno + 2
+    assert "`with torch.no_grad()` of test_readable.py:%d" % line in text
+
+
+def test_many_freed_locals_are_counted():
+    from depyf import legend
+
+    told = legend.lifetime_note(["params_%d_grad" % number for number in range(59)])
+    assert "params_0_grad" in told and "48 more" in told and told.count("\n") < 6
+
+
+def test_a_path_is_not_broken_at_its_hyphens():
+    from depyf import legend
+
+    path = "/usr/lib/python3.11/site-packages/torch/nn/modules/module-list.py:12"
+    assert any(path in row for row in legend.rows("and of: self[name] = v  # " + path, 75))

@@ -1,13 +1,15 @@
 """The head of a file of transformed code, and what is known of its graph before there is code."""
 
+import inspect
 import os
 import re
 import types
-from typing import Dict, Tuple
+from types import MappingProxyType
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.model import Entry, Function
-from depyf.plain import file_of
+from depyf.plain import attribute_of, file_of, is_one_of
 from depyf.terminal import parse_place, shown
 from depyf.torch.fullcode import defaults_of
 from depyf.trace.breaks import own_place
@@ -96,9 +98,68 @@ def file_name(code: types.CodeType) -> str:
     return os.path.basename(file_of(code))
 
 
-def about_code(function: Function, entry: Entry, code: types.CodeType) -> str:
-    """What the head of the file of an entry's code says it is of."""
+#: an argument, an entry of a dictionary of arguments, or an attribute of an argument
+_ARGUMENT = re.compile(r"L\['(\w+)'\](?:\['(\w+)'\]|\.([A-Za-z]\w*))?$")
+#: characters of a value, and values, that a line tells
+_MOST_OF_VALUE, _MOST_VALUES = 40, 10
+_MISSING = object()
+
+
+def _constants(code: types.CodeType, held: Dict[str, Any], guarded: Mapping[str, bool]) -> str:
+    """A sentence on the arguments that an entry's code and graph have as constants.
+
+    Args:
+        code: of the program's function.
+        held: the variables of the frame that is compiled.
+        guarded: what the entry's guards look at, in torch's words, and whether they compare it with
+            one value.
+    """
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    given = [one for one in code.co_varnames[:count] if not one.startswith("__")]
+    told: List[str] = []
+    none: List[str] = []
+    for source, of_one_value in guarded.items():
+        match = _ARGUMENT.match(source)
+        name, key, attribute = match.groups() if match is not None else ("", "", "")
+        if name not in given or attribute == "training":
+            continue
+        value = held.get(name, _MISSING)
+        shown_as = name
+        if type(value) is dict and not value:
+            told.append("%s is empty" % name)
+        if not of_one_value:
+            continue
+        if key:
+            value, shown_as = _entry_of(value, key), "%s[%r]" % (name, key)
+        elif attribute:
+            value, shown_as = attribute_of(value, attribute, _MISSING), name + "." + attribute
+        if value is None and not attribute:
+            none.append(shown_as)
+        elif is_one_of(type(value), (int, float, str) if attribute else (int, float, str, bool)):
+            said = repr(value)
+            if len(said) <= _MOST_OF_VALUE:
+                told.append("%s is %s" % (shown_as, said))
+    told += ["None for %s" % ", ".join(none)] * bool(none)
+    if len(told) > _MOST_VALUES:
+        told[_MOST_VALUES:] = ["%d more" % (len(told) - _MOST_VALUES)]
+    return "constants under this entry's guards: %s" % ", ".join(told) if told else ""
+
+
+def _entry_of(value: Any, key: str) -> Any:
+    return value.get(key, _MISSING) if type(value) is dict else _MISSING
+
+
+def about_code(
+    function: Function,
+    entry: Entry,
+    code: types.CodeType,
+    held: Optional[Dict[str, Any]] = None,
+    guarded: Mapping[str, bool] = MappingProxyType({}),
+) -> str:
+    """What the head of the file of an entry's code says it is of; see `_constants`."""
     title = function.title_of(entry)
     if title and function.through:
         title += " (%s:%d)" % (file_name(code), code.co_firstlineno)
-    return "\n".join(filter(None, (title, _extent(entry, function), _defaults(function))))
+    fixed = _constants(code, held or {}, guarded)
+    return "\n".join(filter(None, (title, _extent(entry, function), _defaults(function), fixed)))

@@ -11,6 +11,7 @@ from depyf.report import words
 from depyf.report.overview import nodes_of
 from depyf.terminal import shown
 from depyf.torch import compat
+from depyf.torch.capture.contexts import note_of_contexts
 from depyf.torch.capture.functions import Functions
 from depyf.torch.capture.heads import file_name
 from depyf.torch.codes import ONLY_RETURNS, resume_code, resume_line
@@ -211,7 +212,17 @@ class Rests(Functions):
         if entry.runs_on:
             said = words.runs_on_from(entry.runs_on)
             texts.append(said[0].upper() + said[1:])
+        if ended:
+            texts.append(self._note_of_contexts(entry, function))
+        texts = [one for one in texts if one]
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
+
+    @staticmethod
+    def _note_of_contexts(entry: Entry, function: Function) -> str:
+        code = function.code
+        original = compat.continued(code) or code if code is not None else None
+        line = entry._broke_at or resumed(function.name)[1]
+        return note_of_contexts(entry.source, original, line) if original and line else ""
 
     def _traced_into(self, entry: Entry, name: str) -> str:
         """The compiled resume function that is given another one as a caller's, which it calls."""
@@ -267,13 +278,18 @@ def _listed(names: List[str]) -> str:
 def _files_of(entries: List[Entry]) -> str:
     if len(entries) == 1:
         return entries[0].name + ".py"
-    by_tail: Dict[str, List[int]] = {}
+    by_tail: Dict[str, List[Entry]] = {}
     for entry in entries:
-        by_tail.setdefault(entry.name.partition("_for_")[2], []).append(entry.index)
+        by_tail.setdefault(entry.name.partition("_for_")[2], []).append(entry)
     return _listed(
         [
-            "__transformed_code_K_for_%s.py, K being %s" % (tail, _listed(list(map(str, numbers))))
-            for tail, numbers in by_tail.items()
+            "__transformed_code_K_for_%s.py, K being %s (compiles %s)"
+            % (
+                tail,
+                _listed([str(one.index) for one in found]),
+                _listed([one.compile_id for one in found]),
+            )
+            for tail, found in by_tail.items()
         ]
     )
 

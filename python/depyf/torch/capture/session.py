@@ -289,7 +289,9 @@ class Session(Rests):
                 installed=compat.installed_globals(),
                 on_stack=stack,
                 updated=updated_by(entry),
-                about=about_code(function, entry, code),
+                about=about_code(
+                    function, entry, code, compat.frame_locals(), compat.guarded_sources()
+                ),
                 notes=notes,
             )
             try:

@@ -159,6 +159,34 @@ def installed_globals() -> Optional[Set[str]]:
     return None
 
 
+#: kinds of guards that hold for one value only
+_OF_ONE_VALUE = frozenset(
+    ("CONSTANT_MATCH", "EQUALS_MATCH", "BOOL_MATCH", "NONE_MATCH", "FLOAT_IS_NAN_MATCH")
+)
+
+
+def guarded_sources() -> Dict[str, bool]:
+    """What the guards of the code at hand look at, in torch's words such as `L['gamma']`, and
+    whether one compares it with one value, to be called from inside a bytecode hook; {} where torch
+    does not tell.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        output = frame.f_locals.get("output") if _converts(frame.f_code) else None
+        if output is not None:
+            found: Dict[str, bool] = {}
+            try:
+                for guard in output.guards:
+                    name = str(guard.name)
+                    found[name] = found.get(name, False) or guard.create_fn_name() in _OF_ONE_VALUE
+            except Exception:  # another version of torch's
+                pass_on()
+                return {}
+            return dict(sorted(found.items()))
+        frame = frame.f_back
+    return {}
+
+
 def frame_locals() -> Optional[Dict[str, Any]]:
     """The locals of the frame that is being compiled, to be called from inside a bytecode hook.
 

@@ -94,6 +94,12 @@ _NAMES_OF_TORCH = tuple(
             r"\b",
             "sets an attribute as `object.__setattr__` does, without the descriptors of the class.",
         ),
+        (
+            ", through ",
+            r"\w+",
+            "the function of a decorator around the one that is named: torch compiles it as a "
+            "function of its own, which calls the other one.",
+        ),
         ("call_size", r"\b", "the size of a dimension of a tensor."),
         (
             "_as_tensor_fullprec",
@@ -170,7 +176,7 @@ def names_of_torch(run: Run) -> List[str]:
         matches = (name.search(one) for one in sources if begin in one)
         found = next((one for one in matches if one is not None), None)
         if found is not None:
-            rows.append("| %s | %s |" % (as_code(found.group()), told))
+            rows.append("| %s | %s |" % (as_code(found.group().strip(", ")), told))
     if not rows:
         return []
     return ["## Names of torch's", "", "| name | what it is |", "| --- | --- |", *rows, ""]
