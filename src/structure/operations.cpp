@@ -592,6 +592,11 @@ struct Maker {
     return id;
   }
 
+  ExprId as_bool(ExprId value) {
+    const auto no = static_cast<std::uint8_t>(UnaryOp::Not);
+    return node(ExprKind::Unary, {node(ExprKind::Unary, {value}, UINT32_MAX, no)}, UINT32_MAX, no);
+  }
+
   void grows(ExprKind kind) const {
     if (ast[kids[0]].kind != kind) no_source_form(v, "an expression");
   }
@@ -758,7 +763,9 @@ ExprId Maker::operation() {
                   static_cast<std::uint8_t>(v.arg));
     case Op::COMPARE:
       need(2);
-      return compare(static_cast<CompareOp>(v.arg));
+      // Its result is made a bool, and no test follows: `not not a < b`.
+      return v.aux == 1 ? as_bool(compare(static_cast<CompareOp>(v.arg)))
+                        : compare(static_cast<CompareOp>(v.arg));
     case Op::IS:
       need(2);
       return compare(v.arg ? CompareOp::IsNot : CompareOp::Is);
@@ -767,10 +774,7 @@ ExprId Maker::operation() {
       return compare(v.arg ? CompareOp::NotIn : CompareOp::In);
     case Op::TO_BOOL:  // where a test follows, lift() took it away
       need(1);
-      return node(
-          ExprKind::Unary,
-          {node(ExprKind::Unary, {kids[0]}, UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not))},
-          UINT32_MAX, static_cast<std::uint8_t>(UnaryOp::Not));
+      return as_bool(kids[0]);
 #define OP(name, ...) case Op::name:
 #define OP_GROUPS (OP_ALL & ~OP_OPERATORS)
 #include "opcode/op.def"
