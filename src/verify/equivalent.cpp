@@ -55,15 +55,29 @@ class Equivalence {
   Equivalence(Comparison& with, const GraphPair& pair) : with_(with), pair_(pair) {}
 
   std::optional<Verdict> run(bool rename, Pairs& nested, std::string& ignored) {
-    std::string what = ignored;
-    Pairs functions = nested;
+    const std::string what = ignored;
+    const Pairs functions = nested;
+    const Canon::NanPairs nan_pairs = with_.canon.nan_pairs;
     const std::optional<Verdict> found = by_form(rename, nested, ignored);
-    if (!found || !iterates_twice_) return found;
-    iterates_once_ = true;
-    if (by_form(rename, functions, what)) return found;
-    nested = std::move(functions);
-    add(ignored = what, kIterates);
-    return std::nullopt;
+    const auto again = [&](std::string_view leaves_out) {
+      ignored = what;
+      nested = functions;
+      with_.canon.nan_pairs = nan_pairs;
+      if (by_form(rename, nested, ignored)) return false;
+      if (ignored.find(leaves_out) == std::string::npos) add(ignored, leaves_out);
+      return true;
+    };
+    if (!found) return found;
+    if (iterates_twice_) {
+      iterates_once_ = true;
+      if (again(kIterates)) return std::nullopt;
+      iterates_once_ = false;
+    }
+    if (overwrites_ && !pair_.lifetimes) {  // of torch's frames the ends of values count
+      stores_once_ = true;
+      if (again(kDeaths)) return std::nullopt;
+    }
+    return found;
   }
 
  private:
@@ -71,6 +85,8 @@ class Equivalence {
   const GraphPair& pair_;
   bool iterates_twice_ = false;  // there is a second `iter` of a comprehension
   bool iterates_once_ = false;   // it is left out
+  bool overwrites_ = false;      // a store directly follows one to the same local
+  bool stores_once_ = false;     // the first of the two is left out
 
   Lifted lifted(Module& module, CodeId code, const Cfg& cfg, bool held = false) {
     Lifted out = lift(module, code, cfg, held);
@@ -78,6 +94,10 @@ class Equivalence {
       drop_second_iter(out, module);
     else
       iterates_twice_ = iterates_twice_ || has_second_iter(out, module);
+    if (stores_once_)
+      drop_overwritten_stores(out, module);
+    else
+      overwrites_ = overwrites_ || has_overwritten_store(out, module);
     order_first_stores(out, module);
     return out;
   }

@@ -246,4 +246,38 @@ void order_first_stores(Lifted& lifted, const Module& module) {
     }
 }
 
+namespace {
+
+/// Does `body[i]` store to the local that the next operation stores to?
+bool is_overwritten(const Lifted& lifted, const Module& module, std::span<const ValueId> body,
+                    std::size_t i) {
+  if (i + 1 >= body.size()) return false;
+  const Value &first = lifted[body[i]], &next = lifted[body[i + 1]];
+  const auto stores = [](const Value& value) {
+    return value.kind == ValueKind::Operation && value.op == Op::STORE_FAST;
+  };
+  const std::span<const Slot> slots = module[lifted.code].slots;
+  return stores(first) && stores(next) && first.arg == next.arg && first.arg < slots.size() &&
+         slots[first.arg].kind == kLocal;
+}
+
+}  // namespace
+
+bool has_overwritten_store(const Lifted& lifted, const Module& module) {
+  return std::ranges::any_of(lifted.blocks, [&](const LiftedBlock& block) {
+    for (std::size_t i = 0; i < block.body.size(); ++i)
+      if (is_overwritten(lifted, module, block.body, i)) return true;
+    return false;
+  });
+}
+
+void drop_overwritten_stores(Lifted& lifted, const Module& module) {
+  for (LiftedBlock& block : lifted.blocks) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < block.body.size(); ++i)
+      if (!is_overwritten(lifted, module, block.body, i)) block.body[kept++] = block.body[i];
+    block.body.resize(kept);
+  }
+}
+
 }  // namespace depyf::verify_detail

@@ -265,7 +265,7 @@ void Lockstep::pair_alike(const Node& node, const State& known,
       const auto [x, y] = reached[i];
       const bool object_x = tokens_[x].kind == TokenKind::Object,
                  object_y = tokens_[y].kind == TokenKind::Object;
-      if (!object_x && !object_y) continue;
+      if (!object_x && !object_y && !holds_nan(x) && !holds_nan(y)) continue;
       bool alike = object_x && object_y && object_op(x) == object_op(y);
       if (alike) {
         TokenId base_x, base_y;
@@ -281,8 +281,10 @@ void Lockstep::pair_alike(const Node& node, const State& known,
   for (const auto& [old_a, new_a] : splits[kA])
     for (const auto& [old_b, new_b] : splits[kB]) {
       std::vector<TokenId> log;
+      const Canon::NanPairs nan_pairs = canon_.nan_pairs;
       if (same(old_a, old_b, &log) && same(new_a, new_b, &log)) break;
       for (TokenId id : log) tokens_[id].forward = kNoToken;
+      canon_.nan_pairs = nan_pairs;
     }
 }
 

@@ -374,6 +374,10 @@ bool Lockstep::same(TokenId x, TokenId y, std::vector<TokenId>* log) {
         return false;
       case TokenKind::Constant:
         if (!canon_.same_constant(s.a, t.a)) return false;
+        // They hold NaNs that stand for each other from here on.
+        tokens_[b].forward = a;
+        ++changes_;
+        if (log) log->push_back(b);
         break;
       case TokenKind::Code: {
         if (s.side == t.side) return false;

@@ -284,6 +284,11 @@ class Lockstep {
     return t.kind == TokenKind::Constant ? &canon_[t.a] : nullptr;
   }
 
+  bool holds_nan(TokenId token) {
+    const Literal* l = literal(token);
+    return l && l->nan;
+  }
+
   const Literal* small_integer(TokenId token) {
     const Literal* l = literal(token);
     return l && l->kind == ConstKind::Int && l->small ? l : nullptr;

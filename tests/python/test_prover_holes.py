@@ -65,6 +65,30 @@ def test_a_nan_that_both_know_stands_for_itself():
     assert not accepted(function(LIST, A=ONE, B=OTHER), function(LIST, A=OTHER, B=ONE))
 
 
+def test_nans_are_told_apart_where_the_ways_of_a_choice_meet():
+    third, fourth = float("nan"), float("nan")
+    chosen = function("def f(c):\n    x = 'A' if c else 'B'\n    return [x, 'A', -x]", A=ONE, B=OTHER)
+    text = "def f(c):\n    x = 'A' if c else 'B'\n    y = '%s'\n    return [x, y, -x]"
+    assert accepted(chosen, function(text % "A", A=third, B=fourth))
+    assert not accepted(chosen, function(text % "B", A=third, B=fourth))
+    assert not accepted(chosen, function(text % "A", A=third, B=third))
+
+
+def test_only_the_first_of_two_stores_to_one_local_counts_for_nothing():
+    once = function("def f(p, q):\n    x = q\n    return g(x, x)")
+    for text, same in (
+        ("x, x = p, q", True),
+        ("x, x = q, p", False),
+        ("x = p; g(); x = q", False),
+        ("x = p; del x; x = q", False),
+        ("x = p; y = x; x = q; x = y", False),
+    ):
+        twice = function("def f(p, q):\n    %s\n    return g(x, x)" % text)
+        for found in (depyf.compare(once, twice), depyf.compare(twice, once)):
+            assert (found.verdict in PROVEN) is same, (text, found)
+            assert not same or "freed" in found.ignored
+
+
 def test_complex_nans_are_compared():
     a = function("def f(): return 'A'", A=complex(ONE, 1))
     assert accepted(a, function("def f(): return 'A'", A=complex(OTHER, 1)))
