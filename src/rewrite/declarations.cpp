@@ -205,6 +205,33 @@ struct Uses {
     r.makers.resize(makers);  // met again
   }
 
+  /// Does the body read the name outside of comprehensions that are part of it?
+  bool reads_by_itself(StrId name) {
+    StmtIds statements;
+    collect_statements(r.ast, r.body, statements);
+    ExprIds work;
+    for (StmtId id : statements) {
+      const Stmt& s = r.ast[id];
+      if (s.kind == StmtKind::Assign && s.list.size() == 1 &&
+          r.ast[s.list[0]].kind == ExprKind::Name)
+        work.push_back(s.e[0]);
+      else
+        append_roots(r.ast, id, work);
+    }
+    std::vector<ExprId> inside;
+    for (std::size_t next = 0; next < work.size(); ++next) {
+      const Expr& e = r.ast[work[next]];
+      if (e.kind == ExprKind::Name && e.a == name.index) return true;
+      if (is_comprehension(e.kind)) {
+        append_inside(e, inside, work);
+        continue;
+      }
+      for (ExprId kid : e.kids)
+        if (kid) work.push_back(kid);
+    }
+    return false;
+  }
+
   /// The parts of a comprehension, but for its first iterable, which is evaluated `around` it.
   void append_inside(const Expr& comprehension, std::vector<ExprId>& inside, ExprIds& around) {
     bool first = true;
@@ -498,12 +525,13 @@ std::vector<StrId> removed_attributes(Rewriter& r) {
         if (missing.insert(name.index).second) names.push_back(name);
       }
   }
-  // The functions inside stand before the class, without a gap.
+  // The functions inside stand before the class, without a gap. Of one that is rebuilt from its
+  // bytes the text has no statements.
   for (std::uint32_t at = r.code.index; at-- > 0 && !missing.empty();) {
     CodeId owner = r.module[CodeId(at)].parent;
-    bool own = true;
+    bool own = !r.ast.bodies[at].rebuilt;
     for (; owner && owner != r.code; owner = r.module[owner].parent)
-      own &= role_of(r.module, owner) != Role::Class;
+      own &= role_of(r.module, owner) != Role::Class && !r.ast.bodies[owner.index].rebuilt;
     if (!owner) break;
     const CodeId inner(at);
     if (!own || role_of(r.module, inner) == Role::Class) continue;
@@ -561,7 +589,9 @@ class DeclarationFinder {
         ((use & kLoadedGlobal) &&
          (looked_up || (enclosing_function_has(r_, name) && !undeclared_in_module(r_, name))));
     const std::uint8_t kind = (use & kStoredDeref) ? kind_of(name) : std::uint8_t{0};
-    const bool nonlocal = (kind & kFree) && (in_class || !(kind & kCell));
+    // In a type parameter of that name the compiler stores the class's `__module__` and the like.
+    const bool nonlocal = (kind & kFree) && (in_class || !(kind & kCell)) &&
+                          !(in_class && is_type_parameter(r_.module, r_.code, name));
     const bool unbound = in_class && (use & kLoadedName) && !(use & kStoredName);
     if (!global && !nonlocal && !unbound) return;
     const std::string_view text = r_.module[name];
@@ -606,10 +636,13 @@ class DeclarationFinder {
   void find_of_class() {
     for (StrId name : globals_of_annotations(r_)) add_once(globals_, name);
     // What took these was removed, such as the methods under `if __debug__:` with -O.
-    if (has_cell(r_, "__class__") && !is_taken_inside(r_, "__class__"))
+    const bool class_left = has_cell(r_, "__class__") && !is_taken_inside(r_, "__class__");
+    if (!declare_beside_own_cell("__class__") && class_left)
       add_once(r_.unused_cells, r_.module.intern("__class__"));
-    r_.unused_namespace = !defers_annotations(r_.module) && has_cell(r_, "__classdict__") &&
-                          !is_taken_inside(r_, "__classdict__");
+    const bool namespace_left = has_cell(r_, "__classdict__") &&
+                                !is_taken_inside(r_, "__classdict__");
+    r_.unused_namespace = !declare_beside_own_cell("__classdict__") && namespace_left &&
+                          !defers_annotations(r_.module);
     for (const Slot& slot : r_.object.slots) {
       const StrId name = name_of(slot);
       std::uint32_t use = uses_.outside(name);
@@ -621,6 +654,17 @@ class DeclarationFinder {
       add_once(use == 0 ? r_.unread : r_.unused_cells, name);
     }
     r_.unset = removed_attributes(r_);
+  }
+
+  /// A comprehension that is part of the class (3.12+) reads the class's own cell by a name that the
+  /// class has from outside, too. Where the class does not read it, it declares it.
+  bool declare_beside_own_cell(std::string_view text) {
+    const StrId name = r_.module.intern(text);
+    if (!(kind_of(name) & kFree) || !(uses_.of(name) & kOwn) ||
+        uses_.reads_by_itself(name))
+      return false;
+    add_once(r_.nonlocals, name);
+    return true;
   }
 
   void find_of_function() {

@@ -74,6 +74,30 @@ def test_a_file_that_converts_without_formatting_is_proven(version, builtin, tmp
     assert "proven (equivalent)" in done.stderr and builtin in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+def test_a_method_rebuilt_from_bytes_leaves_the_static_attributes_of_its_class(version, tmp_path):
+    target = str(tmp_path / "m.pyc")
+    text = "class C:\n    def f(self, repr):\n        self.x = f'{repr!r}'\n"
+    # `repr` is a variable there, so no text converts by the builtin.
+    writes = (
+        "import dis, marshal, importlib.util\n"
+        "module = compile(%r, 'm.py', 'exec')\n"
+        "def without(code):\n"
+        "    ops = bytearray(code.co_code)\n"
+        "    for at in range(0, len(ops), 2):\n"
+        "        if dis.opname[ops[at]] == 'FORMAT_SIMPLE':\n"
+        "            ops[at:at + 2] = bytes([dis.opmap['NOP'], 0])\n"
+        "    consts = tuple(without(c) if type(c) is type(code) else c for c in code.co_consts)\n"
+        "    return code.replace(co_code=bytes(ops), co_consts=consts)\n"
+        "data = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(without(module))\n"
+        "open(%r, 'wb').write(data)\n" % (text, target)
+    )
+    pythons.run(version, writes)
+    done = pythons.native("decompile", "--check", target)
+    assert "self.x = None" in done.stdout and "marshal" in done.stdout, done.stdout
+    assert "proven (equivalent)" in done.stderr, done.stderr
+
+
 RECOMPILED = (
     PROGRAM.split("for text in")[0]
     + """
