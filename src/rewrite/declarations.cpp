@@ -639,8 +639,8 @@ class DeclarationFinder {
     const bool class_left = has_cell(r_, "__class__") && !is_taken_inside(r_, "__class__");
     if (!declare_beside_own_cell("__class__") && class_left)
       add_once(r_.unused_cells, r_.module.intern("__class__"));
-    const bool namespace_left = has_cell(r_, "__classdict__") &&
-                                !is_taken_inside(r_, "__classdict__");
+    const bool namespace_left =
+        has_cell(r_, "__classdict__") && !is_taken_inside(r_, "__classdict__");
     r_.unused_namespace = !declare_beside_own_cell("__classdict__") && namespace_left &&
                           !defers_annotations(r_.module);
     for (const Slot& slot : r_.object.slots) {
@@ -656,12 +656,11 @@ class DeclarationFinder {
     r_.unset = removed_attributes(r_);
   }
 
-  /// A comprehension that is part of the class (3.12+) reads the class's own cell by a name that the
-  /// class has from outside, too. Where the class does not read it, it declares it.
+  /// A comprehension that is part of the class (3.12+) reads the class's own cell by a name that
+  /// the class has from outside, too. Where the class does not read it, it declares it.
   bool declare_beside_own_cell(std::string_view text) {
     const StrId name = r_.module.intern(text);
-    if (!(kind_of(name) & kFree) || !(uses_.of(name) & kOwn) ||
-        uses_.reads_by_itself(name))
+    if (!(kind_of(name) & kFree) || !(uses_.of(name) & kOwn) || uses_.reads_by_itself(name))
       return false;
     add_once(r_.nonlocals, name);
     return true;

@@ -108,6 +108,7 @@ class BlockBuilder {
   void emit_parallel(std::span<const ExprId> targets, std::span<const ExprId> values,
                      std::size_t position, std::size_t end, bool on_rows = false);
   bool unpack(std::size_t position);
+  bool unpack_overwritten(std::size_t position);
   void close_unpack(ExprId target);
   void unpack_to_temporaries(ValueId op);
   bool unpack_is_regular(std::size_t position) const;

@@ -357,6 +357,29 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
   return false;
 }
 
+/// `a, a = a = b`: the compiler drops each store to a local that the last one stores to.
+bool BlockBuilder::unpack_overwritten(std::size_t position) {
+  const ValueId v = (*body_)[position];
+  const Value& value = s_.at(v);
+  const std::uint32_t count = element_count(value);
+  if (!version().drops_repeated_stores() || count == 0 || position + 1 >= body_->size() ||
+      pending_.empty() || pending_.back().value != value.operands[0] || pending_.back().is_once())
+    return false;
+  for (ValueId result : s_.results_of(v))
+    if (s_.uses[result.index] != 0) return false;
+  const ValueId next = (*body_)[position + 1];
+  const Value& store = s_.at(next);
+  if (store.kind != ValueKind::Operation || store.op != Op::STORE_FAST ||
+      s_.resolve(store.operands[0]) != value.operands[0])
+    return false;
+  const ExprId target = make_target(s_.ast, s_.lifted, next, {});
+  OpenUnpack open{v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, false};
+  open.add_up_to(count, target, s_.ast);
+  const ExprId tuple = s_.ast.expr(ExprKind::Tuple, open.elements, UINT32_MAX, 0, origin(v));
+  assign_target(value.operands[0], tuple, v);
+  return true;
+}
+
 bool BlockBuilder::unpack(std::size_t position) {
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);
@@ -365,6 +388,7 @@ bool BlockBuilder::unpack(std::size_t position) {
     return true;
   }
   bool inner = !unpacks_.empty();
+  if (!inner && unpack_overwritten(position)) return true;
   if (!inner && !unpack_is_regular(position)) {
     unpack_to_temporaries(v);
     return true;

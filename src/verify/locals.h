@@ -50,9 +50,9 @@ void order_first_stores(Lifted& lifted, const Module& module);
 bool has_overwritten_store(const Lifted& lifted, const Module& module);
 
 /// Drops the first of two such stores. Neither raises, and nothing of the program runs in between
-/// but what the end of the old value runs, so nothing reads the first value there. The compiler does
-/// the same (3.13+: POP_TOP) where both targets stand on one line. Which of the old value and the
-/// first one ends sooner is lost.
+/// but what the end of the old value runs, so nothing reads the first value there. The compiler
+/// does the same (3.13+: POP_TOP) where both targets stand on one line. Which of the old value and
+/// the first one ends sooner is lost.
 void drop_overwritten_stores(Lifted& lifted, const Module& module);
 
 }  // namespace depyf::verify_detail

@@ -67,7 +67,9 @@ def test_a_nan_that_both_know_stands_for_itself():
 
 def test_nans_are_told_apart_where_the_ways_of_a_choice_meet():
     third, fourth = float("nan"), float("nan")
-    chosen = function("def f(c):\n    x = 'A' if c else 'B'\n    return [x, 'A', -x]", A=ONE, B=OTHER)
+    chosen = function(
+        "def f(c):\n    x = 'A' if c else 'B'\n    return [x, 'A', -x]", A=ONE, B=OTHER
+    )
     text = "def f(c):\n    x = 'A' if c else 'B'\n    y = '%s'\n    return [x, y, -x]"
     assert accepted(chosen, function(text % "A", A=third, B=fourth))
     assert not accepted(chosen, function(text % "B", A=third, B=fourth))
