@@ -138,8 +138,9 @@ Ref builtin_iter() {
   return Ref::checked(PyObject_GetAttrString(builtins.get(), "iter"));
 }
 
+/// The text as UTF-8, with halves of characters as the names of the code have them.
 std::string text_of(PyObject* object) {
-  Ref bytes = Ref::checked(PyUnicode_AsUTF8String(object));
+  Ref bytes = Ref::checked(PyUnicode_AsEncodedString(object, "utf-8", "surrogatepass"));
   return std::string(bytes_of(bytes.get()));
 }
 

@@ -130,3 +130,73 @@ def test_a_compile_that_the_block_did_not_see_end_is_not_called_dropped(run_scri
     compile(full, "full_code", "exec")
     assert words.UNFINISHED in " ".join(full.replace("#", "").split())
     assert "Has no compiled entry whose guards are known" in full
+
+
+AROUND = """
+import sys, threading
+import torch
+import depyf
+
+begun, go_on = threading.Event(), threading.Event()
+graphs = []
+
+def backend(module, inputs):
+    graphs.append(module)
+    if len(graphs) == int(sys.argv[2]):
+        begun.set()
+        go_on.wait(60)
+    return module.forward
+
+@torch.compile(backend=backend)
+def first(x):
+    x = x.sin() + 1
+    print("broken")
+    return x * 2
+
+thread = threading.Thread(target=lambda: print(first(torch.zeros(1))))
+if sys.argv[3] == "before":
+    thread.start()
+    begun.wait(60)
+with depyf.prepare_debug(sys.argv[1]):
+    if sys.argv[3] != "before":
+        thread.start()
+        begun.wait(60)
+    if sys.argv[3] != "after":
+        go_on.set()
+        thread.join()
+go_on.set()
+thread.join()
+print(first(torch.zeros(2)))
+"""
+OF_THEM = "broken\ntensor([2.])\nbroken\ntensor([2., 2.])\n"
+
+
+@pytest.mark.skipif(TORCH < (2, 6), reason="torch does not tell where a compile began")
+@pytest.mark.parametrize("graph, name", [("1", "`first`"), ("2", "`first, resumed after line 19`")])
+def test_a_compile_during_which_the_block_ended_is_named(run_script, tmp_path, graph, name):
+    dump = tmp_path / "dump"
+    assert run_script(AROUND, str(dump), graph, "after").stdout == OF_THEM
+    told = (dump / "README.md").read_text()
+    section = told.split("\n### %s, compile " % name)[1].split("\n#")[0]
+    assert words.RUNNING in section
+    # torch makes code for the resume function later, and did trace it
+    assert "ran as plain Python" not in told and "no code`" not in told
+    assert ("continues in %s (compile 1/0)" % name in told) == (graph == "2")
+    for path in dump.glob("*.py"):
+        text = " ".join(path.read_text().replace("#", "").split())
+        assert "ran as plain Python" not in text and "raised an exception" not in text
+        full_of_both = path.name.startswith("full_code") and graph == "2"
+        assert not full_of_both or words.RUNNING in text
+    shown = summary.summary(summary.load(str(dump)))
+    assert "unknown code" not in shown
+
+
+@pytest.mark.skipif(TORCH < (2, 6), reason="torch does not tell where a compile began")
+def test_a_compile_that_began_before_the_block_is_captured_from_there_on(run_script, tmp_path):
+    dump = tmp_path / "dump"
+    assert run_script(AROUND, str(dump), "1", "before").stdout == OF_THEM
+    found = summary.load(str(dump))
+    begun, rest = (function["entries"][0] for function in found["functions"])
+    assert not [one for one in begun["artifacts"] if one["stage"] == "Captured_Graph"]
+    assert [one for one in rest["artifacts"] if one["stage"] == "Captured_Graph"]
+    assert begun["replaced"] and rest["replaced"] and begun["guards"] and rest["guards"]

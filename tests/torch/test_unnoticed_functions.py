@@ -340,3 +340,47 @@ def test_no_method_of_the_program_s_objects_is_called(tmp_path, way):
     *asked, made = done.stdout.splitlines()
     assert asked == [], done.stderr[-2000:]
     assert int(made.split()[0]) > 15
+
+
+OF_ODD_NAMES = """
+import sys, types
+import depyf, torch
+
+def f(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+
+for number, end in enumerate(["\\udc80", "\\0", "\\x1b[31m"]):
+    names = tuple(name + end * (name == "y") for name in f.__code__.co_varnames)
+    odd = types.FunctionType(f.__code__.replace(co_varnames=names), globals())
+    torch._dynamo.reset()
+    with depyf.prepare_debug("%s/%d" % (sys.argv[1], number)) as run:
+        assert torch.compile(odd, backend="eager")(torch.ones(3)).tolist() == [4.0] * 3
+    assert not run.problems, run.problems
+    assert [entry.replaced for entry in run.entries()] == [True] * 2, list(run.entries())
+"""
+
+
+def test_names_that_no_source_has_are_no_trouble(run_script, tmp_path):
+    run_script(OF_ODD_NAMES, str(tmp_path / "dump"))
+    found = list((tmp_path / "dump").glob("*/*.py"))
+    assert len(found) >= 9
+    for path in found:
+        compile(path.read_text(encoding="utf-8"), path.name, "exec")
+
+
+def test_a_file_with_a_nul_in_its_name_fails_as_without_depyf(tmp_path):
+    def outcome():
+        code = broken.__code__.replace(co_filename="/nul\0/program.py")
+        torch._dynamo.reset()
+        try:
+            function = types.FunctionType(code, globals())
+            return torch.compile(function, backend="eager")(torch.ones(3)).tolist()
+        except Exception as error:
+            return type(error), str(error).split("\n")[0]
+
+    want = outcome()
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        assert outcome() == want
+    assert not run.problems and "README.md" in os.listdir(str(tmp_path / "dump"))

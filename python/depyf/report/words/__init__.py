@@ -47,6 +47,7 @@ from depyf.report.words.constants import (
     keep_unless_dynamic,
 )
 from depyf.report.words.failures import (
+    RUNNING,
     UNFINISHED,
     from_then_on,
     given_to,
@@ -85,6 +86,7 @@ from depyf.report.words.stacks import frame_places, in_library, split_location, 
 __all__ = [
     "Known",
     "OBJECT",
+    "RUNNING",
     "SYMBOLIC",
     "UNFINISHED",
     "Said",

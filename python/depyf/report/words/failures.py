@@ -65,6 +65,7 @@ _LOOKED_AT = (
     "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and "
     "no other objects."
 )
+RUNNING = "the block ended while torch was compiling it"
 UNFINISHED = "the block ended before torch had finished this compile: its guards are not known"
 _NOT_CALLED = "torch made no code for it, since it saw no call of it."
 _TRACED_INTO = (
@@ -73,7 +74,11 @@ _TRACED_INTO = (
 
 
 def no_compile_of_rest(
-    rests: int, outer: str = "", ended_well: bool = False, called: Optional[bool] = None
+    rests: int,
+    outer: str = "",
+    ended_well: bool = False,
+    called: Optional[bool] = None,
+    running: bool = False,
 ) -> str:
     """What is said of a resume function that has no compile.
 
@@ -83,7 +88,10 @@ def no_compile_of_rest(
         outer: the compiled resume function that is given it as the rest of a caller, or "".
         ended_well: whether no exception ended the block; one may have been caught in it.
         called: whether torch looked at a call of it; None where that is not known.
+        running: whether torch was compiling it when the block ended.
     """
+    if running:
+        return RUNNING + "."
     if outer:
         return _TRACED_INTO % outer
     if called is not None:

@@ -2,17 +2,28 @@
 
 import re
 import types
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from depyf.interrupts import pass_on
-from depyf.model import Entry, Function, LiveObject, Run, backward_of, is_backward_pass
-from depyf.plain import file_of
+from depyf.model import (
+    Entry,
+    Function,
+    LiveObject,
+    Run,
+    backward_of,
+    is_backward_pass,
+    resumed_after,
+)
+from depyf.plain import file_of, name_of
 from depyf.report import words
 from depyf.torch import compat, guards
 from depyf.trace.breaks import own_place
 from depyf.trace.guard_text import ModuleFiles, guards_of_tree_text, make_guard, name_whole_paths
 from depyf.trace.names import resumed
 from depyf.trace.records import Resets
+
+#: a frame of a stack, as `stack_lines` gives it
+_FRAME = re.compile(r"(.*):(\d+) in (\S+): ", re.DOTALL)
 
 
 def raised_at(run: Run, frames: List[Tuple[types.CodeType, int]]) -> Dict[str, Any]:
@@ -83,6 +94,30 @@ def name_backward_passes(run: Run) -> None:
                         "compiled autograd traced a whole backward pass, of which compile %s "
                         "made code" % one.compile_id
                     )
+
+
+def name_running(run: Run) -> None:
+    """Names what torch was compiling when the block ended, after the stack with which each of
+    these compiles began.
+    """
+    rests: Dict[Tuple[str, str], Set[str]] = {}
+    for entry in run.entries():
+        for rest in entry._rests:
+            code = rest._code.get()
+            if code is not None:
+                name = entry.aliases.get(rest.name, rest.name)
+                rests.setdefault((file_of(code), name_of(code)), set()).add(name)
+    for entry in run.unattributed:
+        begun = _FRAME.match(entry.user_stack[-1]) if entry.user_stack else None
+        if begun is None or entry.finished or entry.failure or entry.hooked or entry.qualname:
+            continue
+        file, line, name = begun.groups()
+        whole, after = resumed(name)
+        entry.qualname = resumed_after(whole, after or int(line)) if whole else name
+        entry.detail = words.RUNNING
+        known = rests.get((file, name), set())
+        if len(known) == 1:
+            entry.resumes = known.pop()
 
 
 def why_unattributed(entry: Entry) -> str:

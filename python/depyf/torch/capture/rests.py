@@ -202,9 +202,10 @@ class Rests(Functions):
                 outer = self._traced_into(entry, rest.name)
                 compiles = _entries_for(entry.qualname or function.qualname, compiled)
                 well = ended and not self.run.error
+                running = ended and self._is_running(entry.aliases.get(rest.name, rest.name))
                 known_calls = entry.rests_called.get(rest.name)
                 said = _resume_function_note(
-                    compiles, given_up, len(entry._rests), outer, well, known_calls
+                    compiles, given_up, len(entry._rests), outer, well, known_calls, running
                 )
             known_as = entry.aliases.get(rest.name, rest.name)
             title = told_apart(rest.title, self._apart.get(known_as, ""))
@@ -233,6 +234,12 @@ class Rests(Functions):
                 return outer
         return ""
 
+    def _is_running(self, name: str) -> bool:
+        """Whether torch was compiling a resume function, by its first global, at the end."""
+        return any(
+            one.resumes == name and one.detail == words.RUNNING for one in self.run.unattributed
+        )
+
     def _note_calls_of_rests(self, function: Function, entry: Entry) -> None:
         """Notes, of resume functions that an entry calls and that have no compile, whether torch
         looked at a call. It does not look at files that it skips, and a reset makes it forget.
@@ -240,6 +247,8 @@ class Rests(Functions):
         for rest in entry._rests:
             code, own = rest._code.get(), function.code
             if code is None or own is None or id(code) in self._functions:
+                continue
+            if self._is_running(entry.aliases.get(rest.name, rest.name)):
                 continue
             if file_of(code) == function.filename and compat.was_looked_at(own):
                 called = compat.was_looked_at(code)
@@ -316,6 +325,7 @@ def _resume_function_note(
     outer: str,
     ended_well: bool,
     called: Optional[bool],
+    running: bool,
 ) -> str:
     """A sentence that says where the code of a resume function is, or why there is none.
 
@@ -325,9 +335,10 @@ def _resume_function_note(
         outer: the one that is given it and calls it, or "".
         ended_well: whether no exception ended the block.
         called: whether torch looked at a call of it; None where that is not known.
+        running: whether torch was compiling it when the block ended.
     """
     if not entries and not given_up:
-        return words.no_compile_of_rest(rests, outer, ended_well, called)
+        return words.no_compile_of_rest(rests, outer, ended_well, called, running)
     told = "its code is in %s." % _files_of(entries) if entries else ""
     if given_up:
         gone = words.from_then_on(given_up, len(entries))

@@ -16,6 +16,7 @@ from depyf.plain import text_of
 from depyf.torch import compat
 from depyf.torch.capture.ending import (
     name_backward_passes,
+    name_running,
     raised_at,
     read_guards,
     waits_for_backward,
@@ -390,6 +391,7 @@ class Session(Rests):
             if self._full is not None and self._left_out:
                 self._full.message += "; %d code objects were left out" % self._left_out
             self.collect_guards()
+            name_running(self.run)
             self._note_skipped_functions()
             name_backward_passes(self.run)
             for entry in self.run.unattributed:

@@ -87,6 +87,9 @@ class Renderer:
             for entry in run.unattributed
             if entry.resumes and entry.resumes not in compiled
         }
+        self._running = {
+            one.resumes for one in run.unattributed if one.detail == words.RUNNING and one.resumes
+        }
         forget_gone()
 
     def called_functions(self, function: Function) -> List[Function]:
@@ -194,6 +197,8 @@ class Renderer:
         for name in given_up:
             gone = self._given_up[codes[name]]
             said = "its compile raised an exception."
+            if codes[name] in self._running:
+                said = words.RUNNING + "."
             if gone:
                 said = words.from_then_on(gone, 0) + self._whys.get(gone["compile_id"], "")
             rows += ["# " + line for line in legend.rows(in_comment(name + ": " + said), 98)]
