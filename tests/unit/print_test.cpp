@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "print/literals.h"
 #include "print/names.h"
@@ -218,6 +219,62 @@ TEST(Print, FStringSpecifications) {
   ExprId set = t.make(ExprKind::Set, {t.name("x")});
   EXPECT_EQ(t.print(t.make(ExprKind::JoinedStr, {t.make(ExprKind::FormattedValue, {set, spec})})),
             "f'{ {x}:>{w}\\x7d}'");
+}
+
+// What only code has that no compiler wrote is spelt by calls that make the same value.
+TEST(Print, ValuesThatNoSourceHasAreCalls) {
+  Tree t(8);
+  const auto none = ExprId{};
+  EXPECT_EQ(t.print(t.make(ExprKind::Slice, {t.name("a"), none, t.name("c")})),
+            "slice(a, None, c)");
+  const auto one = [&](std::uint8_t op, ExprId spec) {
+    std::vector<ExprId> kids{t.name("x")};
+    if (spec) kids.push_back(spec);
+    return t.print(t.make(ExprKind::FormattedValue, kids, UINT32_MAX, op));
+  };
+  EXPECT_EQ(one(2, none), "repr(x)");
+  EXPECT_EQ(one(3, none), "ascii(x)");
+  EXPECT_EQ(one(0, none), "format(x)");
+  EXPECT_EQ(one(0, t.str(">3")), "format(x, '>3')");
+  EXPECT_EQ(t.print(t.make(ExprKind::Set, {})), "{*()}");
+}
+
+TEST(Print, ConstantsThatAreContainers) {
+  Tree t(14);
+  const auto constant = [&](ConstKind kind, std::vector<std::int64_t> numbers) {
+    std::vector<ConstId> items;
+    for (const std::int64_t number : numbers) {
+      Const item;
+      item.kind = number < 0 ? ConstKind::None : ConstKind::Int;
+      item.integer = number < 0 ? 0 : number;
+      items.push_back(t.module.add(item));
+    }
+    Const value;
+    value.kind = kind;
+    value.items = t.module.arena.copy(items);
+    return t.add(value);
+  };
+  EXPECT_EQ(t.print(constant(ConstKind::Dict, {1, 2, 3, 4})), "{1: 2, 3: 4}");
+  EXPECT_EQ(t.print(constant(ConstKind::Dict, {})), "{}");
+  EXPECT_EQ(t.print(constant(ConstKind::List, {})), "[]");
+  EXPECT_EQ(t.print(constant(ConstKind::Set, {})), "set()");
+  EXPECT_EQ(t.print(constant(ConstKind::FrozenSet, {})), "frozenset()");
+  EXPECT_EQ(t.print(constant(ConstKind::Slice, {1, 2, -1})), "slice(1, 2, None)");
+  const auto sliced = [&](ExprId slice) {
+    return t.print(t.make(ExprKind::Subscript, {t.name("a"), slice}));
+  };
+  EXPECT_EQ(sliced(constant(ConstKind::Slice, {1, 2, -1})), "a[1:2]");
+  EXPECT_EQ(sliced(constant(ConstKind::Slice, {-1, -1, 2})), "a[::2]");
+}
+
+// A backslash in an expression of an f-string, before 3.12, beside a conversion that % lacks.
+TEST(Print, AnFStringThatNoSourceHasIsJoined) {
+  Tree t(8);
+  ExprId item = t.make(ExprKind::Subscript, {t.name("d"), t.str("\\")});
+  ExprId wide = t.make(ExprKind::FormattedValue, {item, t.str(">3")}, UINT32_MAX, 1);
+  ExprId shown = t.make(ExprKind::FormattedValue, {t.name("y")}, UINT32_MAX, 3);
+  EXPECT_EQ(t.print(t.make(ExprKind::JoinedStr, {t.str("a"), wide, shown})),
+            "''.join(('a', format(str(d['\\\\']), '>3'), format(ascii(y)), ))");
 }
 
 TEST(Print, LongLinesAreBrokenAtTheOuterBrackets) {
