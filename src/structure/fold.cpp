@@ -200,6 +200,9 @@ class Folder : Arms {
     if (!traits.tests_on_statement_row || !s_.options.layout_tells || outer.term_line <= 0 ||
         inner.term_line <= outer.term_line)
       return false;
+    // No statement goes to what gives a value that other ways give, too: `a and (b or c) or d`.
+    const Node& fails = s_.nodes[outer.edges[1].to.index];
+    if (fails.term == TermKind::Jump && !fails.edges[0].args.empty()) return false;
     if (!traits.comparison_moves_row) return true;
     const Value& test = first_test(inner.value);
     const bool compares = test.op == Op::COMPARE || test.op == Op::IS || test.op == Op::CONTAINS;
