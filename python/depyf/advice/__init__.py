@@ -8,7 +8,7 @@ else that helps is torch's own hint and is shown as such.
 
 import re
 from collections import namedtuple
-from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Tuple
 
 #: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
 #: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".
@@ -108,6 +108,14 @@ def helps(text: str, before: str, after: str, patch: str = "") -> Help:
     """One piece of advice with its pair; what holds wherever torch.where is, is told with each."""
     text += OF_WHERE if "torch.where" in text else ""
     return Help(text, before.strip("\n") + "\n", after.strip("\n") + "\n", patch)
+
+
+_SETTING = re.compile(r"\btorch\._dynamo\.config\.(\w+) = (?:True|False)\b")
+
+
+def settings_in(text: str) -> FrozenSet[str]:
+    """The settings of torch that a piece of advice or a patch changes, by their names."""
+    return frozenset(_SETTING.findall(text))
 
 
 def row(

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
-from depyf.advice import NO_ACTION
+from depyf.advice import NO_ACTION, settings_in
 from depyf.terminal import place
 
 
@@ -21,7 +21,7 @@ def seconds_spared(node: Any, nodes: List[Any]) -> float:
 
 
 #: a setting with which sizes that depend on values are in the graph
-_OF_SIZES = "capture_dynamic_output_shape_ops = True"
+_OF_SIZES = "capture_dynamic_output_shape_ops"
 
 
 def next_breaks(cause: Dict[str, Any], advice: str) -> Tuple[Tuple[str, int], ...]:
@@ -30,7 +30,7 @@ def next_breaks(cause: Dict[str, Any], advice: str) -> Tuple[Tuple[str, int], ..
     there for each of the functions around, which may take longer than what the change saves.
     """
     around = {node.frame for node in cause["nodes"]}
-    if cause["kind"] != "break" or _OF_SIZES not in advice or len(around) < 2:
+    if cause["kind"] != "break" or _OF_SIZES not in settings_in(advice) or len(around) < 2:
         return ()
     met: Dict[Tuple[str, int], None] = {}
     after = [one for node in cause["nodes"] for one in node.children]

@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from depyf.advice import MODES, NO_ACTION, uses
+from depyf.advice import MODES, NO_ACTION, settings_in, uses
 from depyf.advise.causing import (
     breaks_causing,
     next_breaks,
@@ -65,9 +65,10 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
         if said["row"] == "value of each object":
             again = of_other_objects(cause, nodes)
             each = overview.joined(each, {one.key: one.seconds for one in again})
-        if again and _FROM_THE_SECOND in advice:
+        second = _FROM_THE_SECOND in settings_in(advice)
+        if again and second:
             each = dict(each, **{again[0].key: 0.0})  # the recompile for the second value stays
-        if again and "dynamic=True)" in advice and _FROM_THE_SECOND not in advice:
+        if again and "dynamic=True)" in advice and not second:
             each = dict(
                 each, **{one.key: seconds_spared(one, nodes) for one in again if one.key in each}
             )

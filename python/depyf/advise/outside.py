@@ -4,7 +4,7 @@ import ast
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
-from depyf.advice import uses
+from depyf.advice import breaks, settings_in, uses
 from depyf.advise.change import Change
 from depyf.advise.staying import failing_in, met_at, removed_by
 
@@ -13,15 +13,12 @@ from depyf.advise.staying import failing_in, met_at, removed_by
 #: compiled it, again and again
 Call = namedtuple("Call", "file line spelt counted seen")
 
-#: how advice has code compiled that was not
-_COMPILES_AROUND = "ompile the code before and after"
-
 
 def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
     """The calls in the code around what a change takes out that torch did not compile, or compiles
     again for a reason that stays: compiled with that code, they may cost more than it saves.
     """
-    if _COMPILES_AROUND not in change.advice:
+    if not _compiles_around(change):
         return ()
     compiled: Dict[Any, List[Any]] = {}
     for node in nodes:
@@ -45,6 +42,15 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
                     told = Call(file, call.lineno, spelt, _counted(called), bool(again))
                     found.setdefault(told[:3], told)
     return tuple(found.values())
+
+
+def _compiles_around(change: Change) -> bool:
+    """Whether a change has the code before and after some lines compiled by itself."""
+    if change.kind == "recompile":
+        return False
+    said = change.cause["break" if change.kind == "break" else "failure"]
+    row = breaks.LIBRARY.key if said.get("foreign") and not settings_in(change.advice) else change.row
+    return row in breaks.COMPILE_AROUND
 
 
 def _own_calls(file: str, function: Any) -> Iterator[Tuple[ast.Call, Any]]:

@@ -2,16 +2,14 @@
 in all of a function.
 """
 
-from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice import NO_ACTION, NORMAL, uses
+from depyf.advice import NO_ACTION, NORMAL, breaks, settings_in, uses
 from depyf.advise.change import Change, fails
 
 Place = Tuple[str, int]
 #: a setting with which numbers that depend on values are in the graph
-_OF_NUMBERS = "capture_scalar_outputs = True"
-#: how rows begin after whose advice a tensor stands where a Python number was
-_BECOMES_TENSOR = ("item", "list of floats")
+_OF_NUMBERS = "capture_scalar_outputs"
 
 
 def met_at(node: Any) -> Place:
@@ -64,23 +62,25 @@ def _breaks_below(node: Any, inside: Optional[range]) -> Iterator[Dict[str, Any]
             yield from (told for told in one.cuts if told["row"] not in NORMAL)
 
 
-def foreseen(change: Change, failing: Change) -> int:
-    """The line that may keep a function uncompiled after a change, as torch has not met it yet; 0
-    for none.
+def foreseen(
+    node: Any, removed: Set[Place], needed: Iterable[int] = (), orders: bool = False
+) -> int:
+    """The line that may keep a function uncompiled which torch gave up, as torch has not met it
+    yet; 0 for none.
+
+    Args:
+        removed: the breaks that are none any more.
+        needed: lines of the function that may break a graph, beside those in the loop or `try`.
+        orders: see `uses.breaks_in`.
     """
-    node = failing.cause["nodes"][0]
     file, begin = node.place
-    line = met_at(node)[1]
-    at_once = removed_by(change) | {(file, line)}
-    of_numbers = _OF_NUMBERS not in change.advice
-    needed = set(uses.values_needed_in(file, begin, of_numbers))
-    inside = _uncut(node)
-    if inside is not None:
-        orders = failing.row.startswith(_BECOMES_TENSOR)
-        needed |= {one for one in uses.breaks_in(file, line or begin, orders) if one in inside}
-    left = [one for one in sorted(needed) if (file, one) not in at_once]
+    at, line = met_at(node)
+    inside = _uncut(node) or ()
+    left = set(needed)
+    left |= {one for one in uses.breaks_in(at, line or begin, orders) if one in inside}
+    left = {one for one in left if (at, one) not in removed and one != line}
     behind = [one for one in left if one > line]
-    return (behind or left or [0])[0]
+    return min(behind or left, default=0)
 
 
 def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
@@ -91,7 +91,10 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     known = keeping(node, removed_by(change))
     if known is not None:
         return known, True
-    line = foreseen(change, failing)
+    of_numbers = _OF_NUMBERS not in settings_in(change.advice)
+    needed = uses.values_needed_in(*node.place, of_numbers)
+    orders = failing.row in breaks.BECOME_TENSORS
+    line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False
 
 
@@ -101,7 +104,7 @@ def leaves_outer(change: Change, removed: Set[Place]) -> bool:
     """
     for one in (change,) + change.also:
         for node in {id(each): each for each in _outer_ones(one)}.values():
-            if keeping(node, removed) is not None or _foreseen_of(node, removed):
+            if keeping(node, removed) is not None or foreseen(node, removed):
                 return True
     return False
 
@@ -113,13 +116,6 @@ def _outer_ones(change: Change) -> List[Any]:
         if outer is not None and outer.failure and not outer.is_limit:
             found.append(outer)
     return found
-
-
-def _foreseen_of(node: Any, removed: Set[Place]) -> bool:
-    file, line = met_at(node)
-    inside = _uncut(node) or ()
-    told = [one for one in uses.breaks_in(file, line, False) if one in inside] if line else []
-    return any((file, one) not in removed and one != line for one in told)
 
 
 def failing_in(change: Change) -> List[Change]:

@@ -23,7 +23,9 @@ from depyf.advice.breaks.numbers import DECIDED_FIRST, DRAWN_FIRST
 
 __all__ = [
     "AROUND",
+    "BECOME_TENSORS",
     "BY_KEY",
+    "COMPILE_AROUND",
     "DECIDE",
     "DECIDED_FIRST",
     "DRAWN_FIRST",
@@ -69,6 +71,14 @@ DECIDE = (
     "tensors that are compared",
     "member of a tensor",
     "item that decides",
+)
+
+#: rows whose advice has the code before and after some lines compiled by itself
+COMPILE_AROUND = ("packed sequence", LIBRARY.key)
+
+#: rows after whose advice a tensor stands where a Python number was
+BECOME_TENSORS = tuple(
+    key for key in BY_KEY if key in ("item", "list of floats") or key.startswith("item ")
 )
 
 #: rows of branches whose first advice is for those that ask whether there is anything at all

@@ -172,7 +172,7 @@ def advise_callers(nodes: Sequence[Node]) -> None:
             words.leave_out(said, caller)
             failure = node.failure
             if failure is not None and failure["raw"] == said["raw"]:
-                failure.update({key: said[key] for key in ("caller", "help", "patches")})
+                failure.update({key: said[key] for key in ("caller", "help", "patches", "foreign")})
 
 
 def _place_of(frame: str) -> Tuple[str, int]:
