@@ -1007,7 +1007,7 @@ def test_what_a_limit_costs_are_the_recompiles_of_its_reason():
     run = run_of(entries[:-1] + [dict(entries[-1], failure=LIMIT)])
     (change,) = advise.changes(run)
     assert change.row == "limit" and change.seconds == 4 * 1.5 + 0.25
-    assert advise.text(run).startswith("1. up to 6.25 s")
+    assert advise.text(run).startswith("1. 6.25 s spent")
     assert "no advice that was tested:" not in advise.text(run)
     # where torch tells no reason, what failed is all that is known
     alone = rest_of(7, 6, 0.25, failure=LIMIT)
@@ -1839,3 +1839,72 @@ def test_how_many_compiles_a_change_of_recompiles_removes_is_told():
     )
     cut = dict(ITEM, location="/a/b.py:2")
     assert "because of this" not in advise.text(run_of([dict(first, breaks=[cut])]))
+
+
+def test_a_branch_that_prints_beside_what_it_computes_has_the_print_leave_first(tmp_path):
+    program = tmp_path / "a.py"
+    sides = [
+        "print(y)\n        x = x * 2",
+        "log.info('a')\n        x *= 2",
+        "print(y)\n        return",
+    ]
+    told = []
+    for side in sides:
+        program.write_text("def f(x, y):\n    if y.sum() > 0:\n        %s\n    return x\n" % side)
+        met = dict(BRANCH, location="%s:2" % program)
+        (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+        told.append(change.advice.startswith("If a side prints or logs beside what it computes"))
+    assert told == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "branch, patched",
+    [
+        ("if y.item() > 0:\n        y = y.abs()", "y = torch.where(y > 0, y.abs(), y)"),
+        ("if y.item() > 0:\n        y = x.abs()", ""),  # of which shape y is, is not known
+        ("n = y.item()\n    if n > 0:\n        y = y.abs()", ""),
+    ],
+)
+def test_a_branch_on_an_item_is_patched_where_what_it_asks_for_is_chosen(tmp_path, branch, patched):
+    program = tmp_path / "a.py"
+    program.write_text("def f(x, y):\n    y = y * x.mean()\n    %s\n    return y\n" % branch)
+    met = dict(ITEM, location="%s:3" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.row == "item that decides"
+    added = [one[1:].strip() for one in change.patch.splitlines() if one.startswith("+    ")]
+    assert added == [patched] * bool(patched)
+
+
+def test_what_was_spent_until_torch_gave_up_is_no_figure_of_what_is_saved():
+    entries = [rest_of(7, 0, 8.0)]
+    entries += [
+        rest_of(7, n, 1.5, "7/%d: len(seen) == %d  # seen.append(x)  # /a/b.py:8 in f" % (n - 1, n))
+        for n in range(1, 5)
+    ]
+    last = rest_of(7, 5, 0.25, "7/4: len(seen) == 5  # seen.append(x)  # /a/b.py:8 in f")
+    assert advise.text(run_of(entries)).startswith("1. up to 6.00 s  ")
+    text = advise.text(run_of(entries + [dict(last, failure=LIMIT)]))
+    assert text.startswith("1. 6.00 s spent  ")
+    assert "the seconds are what was spent, of which less may be saved" in text
+
+
+def test_a_compile_for_which_another_value_differs_too_is_no_saving_of_one_change():
+    told = []
+    for mode in "ab":
+        first = dict(compiled("/a/b.py", 7, 8.0), compile_id="0/0")
+        second = again("/a/b.py", 7, 2.0, "L['flag'] == True  # if flag:  # /a/b.py:8 in f")
+        second["compile_id"] = "0/1"
+        first["guards"] = [{"text": "L['flag'] == True"}, {"text": "L['mode'] == 'a'"}]
+        second["guards"] = [{"text": "L['flag'] == False"}, {"text": "L['mode'] == '%s'" % mode}]
+        of_file = {"name": "f", "filename": "/a/b.py", "firstlineno": 7}
+        of_file["entries"] = [first, second]
+        (change,) = advise.changes(run_of([], functions=[of_file]))
+        told.append((change.seconds, "beside it, `mode` was 'a', is 'b'" in change.words))
+    assert told == [(2.0, False), (0, True)]
+
+
+def test_a_file_of_a_dump_in_a_record_of_logging_is_told_to_be_depyfs():
+    path = "/t/d/__transformed_code_0_for_torch_dynamo_resume_in_Logger_info_at_1488.py"
+    said = words.of_reason("2/0: L['pathname'] == '%s'  # /a/b.py:8 in f" % path)
+    assert said["help"] == [] and "a file of depyf's dump" in said["words"]
+    assert "recompile is none" in said["words"]

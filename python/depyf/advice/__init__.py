@@ -93,6 +93,8 @@ MODES = ("global state", "setting", "inference mode", "training mode")
 
 #: how the advice begins for a branch with a side that raises, prints, leaves a loop
 OUTSIDE = "If a side raises,"
+#: for one with a side that prints beside what it computes
+PRINTS = "If a side prints or logs"
 #: and for one with a side that makes a list
 OF_LIST = "If a side makes a list"
 

@@ -7,14 +7,45 @@ from depyf.advice import sides
 from depyf.advise.source import bodies, functions_of, lines_of, segment
 
 
-def with_where(source: str, tree: ast.Module, line: int, is_float: bool) -> Optional[str]:
-    """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise."""
+def with_where(
+    source: str, tree: ast.Module, line: int, is_float: bool, of_item: bool = False
+) -> Optional[str]:
+    """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise.
+
+    Args:
+        of_item: whether the condition compares the .item() of a tensor, which is then left out.
+    """
     for body in bodies(tree):
         for index, node in enumerate(body):
             if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
                 following = body[index + 1] if index + 1 < len(body) else None
-                return _where_of(source, tree, node, following, is_float)
+                made = _where_of(source, tree, node, following, is_float)
+                return made if not of_item or made is None else _without_item(source, made, node)
     return None
+
+
+def _without_item(source: str, made: str, node: Any) -> Optional[str]:
+    """A changed source without the .item() of the name that its new condition compares; None where
+    that is not a part of each side, as only then it has the shape of the result.
+    """
+    asked = _asked_item(node.test)
+    chosen = [one.value for one in node.body + node.orelse if hasattr(one, "value")]
+    of_sides = [{one.id for one in ast.walk(each) if isinstance(one, ast.Name)} for each in chosen]
+    lines = list(lines_of(made))
+    at = node.lineno - 1
+    found = "where(%s.item() " % asked
+    if not asked or found not in lines[at] or not all(asked in names for names in of_sides):
+        return None
+    lines[at] = lines[at].replace(found, "where(%s " % asked, 1)
+    return "".join(lines) if ".item()" not in lines[at] else None
+
+
+def _asked_item(test: ast.expr) -> str:
+    """The name whose .item() is on the left of a comparison; "" for none."""
+    left = test.left if isinstance(test, ast.Compare) else None
+    if isinstance(left, ast.Call) and isinstance(left.func, ast.Attribute) and not left.args:
+        return getattr(left.func.value, "id", "") if left.func.attr == "item" else ""
+    return ""
 
 
 def _function_around(tree: ast.Module, node: Any) -> Any:

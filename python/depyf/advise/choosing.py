@@ -3,7 +3,7 @@
 import ast
 from typing import Any, Dict, Optional, Tuple
 
-from depyf.advice import OF_LIST, OUTSIDE, breaks, uses
+from depyf.advice import OF_LIST, OUTSIDE, PRINTS, breaks, uses
 from depyf.advise.change import Known
 from depyf.advise.patches import patch_for
 from depyf.advise.source import source_of
@@ -26,6 +26,7 @@ def first_patch(
     """
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
+        begin = PRINTS if _prints_beside(file, line) else begin
         if begin == OUTSIDE:
             begin = _of_loop(said) or begin  # what a round decides, the next one needs
         for one in said["help"]:
@@ -36,7 +37,7 @@ def first_patch(
         decided = uses.decided_at(file, line)
         same = uses.in_same_function(file, line, decided)
         if same and _chooses_a_value(file, decided):
-            return said["help"][0], ""
+            return said["help"][0], patch_for(_WHERE_OF_ITEM, file, decided, known)
         # what a round of a loop decides, the next one needs; a function that a loop calls is one
         # already
         of_loop = _of_loop(said)
@@ -64,6 +65,10 @@ def first_patch(
         if patch:
             return advice, patch
     return said["help"][0], ""
+
+
+#: as the patch of a row has it, for a branch on the .item() of a tensor
+_WHERE_OF_ITEM = "torch.where(CONDITION.item(), A, B)"
 
 
 def _of_loop(said: Dict[str, Any]) -> str:
@@ -124,6 +129,31 @@ def _is_size(node: ast.expr) -> bool:
     """Whether an expression is plainly a size: what takes one takes no tensor in its place."""
     called = getattr(node, "func", None)
     return uses.is_size(node) or getattr(called, "attr", getattr(called, "id", "")) in _SIZES
+
+
+def _prints_beside(file: str, line: int) -> bool:
+    """Whether the sides of a branch assign what torch.where can choose, and print or log."""
+    parsed = source_of(file)
+    for node in uses.walked(parsed[1]) if parsed is not None else ():
+        if isinstance(node, ast.If) and node.lineno == line:
+            every = node.body + node.orelse
+            told = [one for one in every if _is_shown(one)]
+            left = [one for one in every if one not in told]
+            return bool(told and left) and all(
+                isinstance(one, (ast.Assign, ast.AugAssign)) and not _is_effect(one) for one in left
+            )
+    return False
+
+
+#: methods of a logger that show a message
+_LOGS = frozenset("debug info warning warn error critical exception log".split())
+
+
+def _is_shown(node: ast.stmt) -> bool:
+    called = getattr(node.value, "func", None) if isinstance(node, ast.Expr) else None
+    if isinstance(called, ast.Attribute):
+        return called.attr in _LOGS
+    return getattr(called, "id", "") == "print"
 
 
 def _makes_list(file: str, line: int) -> bool:

@@ -72,6 +72,8 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
             each = dict(
                 each, **{one.key: seconds_spared(one, nodes) for one in again if one.key in each}
             )
+        if cause["kind"] == "recompile":
+            each = dict(each, **{one.key: 0.0 for one in again if _has_others(one, each)})
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)
         more = {"row": said["row"], "function": node.frame, "caller": caller, "each": each}
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
@@ -174,6 +176,11 @@ _FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
 BESIDE = ". Earlier compiles did not fit for other reasons, too: "
 #: other reasons that are named beside one
 _MOST_BESIDE = 2
+
+
+def _has_others(node: Any, each: Dict[str, float]) -> bool:
+    """Whether other values differ in a compile, too, so that a change for one spares none of it."""
+    return node.key in each and bool(node.reasons and node.reasons[0]["differing"])
 
 
 def _beside(cause: Dict[str, Any]) -> str:

@@ -49,7 +49,9 @@ def _compiles_around(change: Change) -> bool:
     if change.kind == "recompile":
         return False
     said = change.cause["break" if change.kind == "break" else "failure"]
-    row = breaks.LIBRARY.key if said.get("foreign") and not settings_in(change.advice) else change.row
+    row = (
+        breaks.LIBRARY.key if said.get("foreign") and not settings_in(change.advice) else change.row
+    )
     return row in breaks.COMPILE_AROUND
 
 

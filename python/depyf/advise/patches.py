@@ -64,7 +64,8 @@ def patch_for(
         return ""
     source, tree = parsed
     if wanted.startswith("torch.where"):
-        changed = with_where(source, tree, line, _is_float(known, file))
+        of_item = ".item()" in wanted
+        changed = with_where(source, tree, line, _is_float(known, file), of_item)
     elif wanted == "torch.compile(..., dynamic=True)":
         changed = _with_dynamic(source, tree, line, called_at)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):

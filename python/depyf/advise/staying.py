@@ -92,7 +92,8 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     if known is not None:
         return known, True
     of_numbers = _OF_NUMBERS not in settings_in(change.advice)
-    needed = uses.values_needed_in(*node.place, of_numbers)
+    file, begin = node.place
+    needed = uses.values_needed_in(file, begin, of_numbers)
     orders = failing.row in breaks.BECOME_TENSORS
     line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False

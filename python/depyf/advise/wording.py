@@ -12,7 +12,8 @@ from depyf.terminal import place, shown
 
 _GAVE_UP = (
     "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
-    "uncompiled, and what else those would be compiled again for is not known, so less may be saved"
+    "uncompiled, and what else those would be compiled again for is not known, so the seconds are "
+    "what was spent, of which less may be saved"
 )
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
@@ -36,11 +37,20 @@ def saving(change: Change) -> str:
     if change.unsure:
         return "may save or cost compile time"
     more = " more" if change.alone - change.seconds >= 0.005 else ""
+    if change.seconds >= 0.005 and _is_given_up(change):
+        return "%.2f s%s spent" % (change.seconds, more)
     return (
         "up to %.2f s%s" % (change.seconds, more)
         if change.seconds >= 0.005
         else ("no%s compile time" % more)
     )
+
+
+def _is_given_up(change: Change) -> bool:
+    """Whether torch stopped compiling a function for what a change is about: the calls after that
+    would be compiled, perhaps for other reasons, if the change were made.
+    """
+    return any(one.gave_up or one.row == "limit" for one in (change,) + change.also)
 
 
 def _unrolled(change: Change, links: bool) -> List[str]:
@@ -115,7 +125,14 @@ def _named(change: Change, links: bool) -> str:
 
 
 def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
-    """The functions whose torch.compile is to be given dynamic=True, and is not in the patch."""
+    """The functions whose torch.compile is to be given dynamic=True, and the branches for
+    torch.where, that are not in the patch.
+    """
+    if re.search(r"(?m)^\+.*\btorch\.where\(", change.patch):
+        by_hand = [one for one in change.also if one.advice == change.advice and not one.patch]
+        places = dict.fromkeys(place(*shown_at(one), links) for one in by_hand)
+        rows = ["not in the patch: %s" % one for one in places]
+        return first_of(rows, "not in the patch: %d more")
     if not re.search(r"(?m)^\+.*\bdynamic=True", change.patch):
         return []
     every = (change,) + change.also
@@ -261,7 +278,8 @@ def elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool
     for one in change.also:
         stopped = "" if one.function in given_up else told_given_up(one, number, given_up)
         same_words = one.words == change.words and not stopped
-        words = ", for the same reason" if same_words else "  " + plain(one.words + stopped)
+        told = one.words.partition(BESIDE)[0]  # the other reasons are told of the first alone
+        words = ", for the same reason" if same_words else "  " + plain(told + stopped)
         file, line = shown_at(one)
         row = "also %s%s" % (place(file, line, links), words)
         at_one_line = (file, line) == shown_at(change)

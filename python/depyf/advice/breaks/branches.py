@@ -2,7 +2,7 @@
 
 from typing import Iterable
 
-from depyf.advice import OF_LIST, OUTSIDE, Help, Row, helps, row
+from depyf.advice import OF_LIST, OUTSIDE, PRINTS, Help, Row, helps, row
 from depyf.advice.breaks.selected import EMPTY, OF_PARTS, PARTS, replaced
 
 _BRANCH = """
@@ -34,6 +34,17 @@ def f(x):
     return y
 
 result = f(torch.ones(3))
+"""
+_PRINTS = """
+@torch.compile(backend="eager")
+def f(x):
+    norm = x.norm()
+    if norm > 3:
+        print("clipped")
+        x = x * 0.5
+    return x + 1
+
+result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
 """
 _ITEM_CAPTURED = """
 torch._dynamo.config.capture_scalar_outputs = True
@@ -287,6 +298,25 @@ def f(x):
     return torch.cond(y.sum() > 0, lambda y: y * 2, lambda y: y - 1, (y,))
 
 result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
+""",
+            ),
+            helps(
+                PRINTS + " beside what it computes, take that out first: return the condition as "
+                "well, and print outside of the compiled function. Then compute with "
+                "torch.where(condition, a, b).",
+                _PRINTS,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    norm = x.norm()
+    return torch.where(norm > 3, x * 0.5, x) + 1, norm > 3
+
+result = []
+for x in (torch.ones(3), torch.ones(3) * 4):
+    y, clipped = f(x)
+    if clipped:
+        print("clipped")
+    result.append(y)
 """,
             ),
             helps(

@@ -331,7 +331,8 @@ for rate in (0.25, 0.5, 1.5):
             helps(
                 "{called} accepts {name} only as a number: a compile for each of a few values is "
                 "normal, and a tensor would break the graph. With s = torch.tensor({name}), (1 - "
-                "s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same.",
+                "s) * cross_entropy(x, y) - s * log_softmax(x, 1).mean() is the same, if classes "
+                "have no weights and no label is ignored.",
                 _SMOOTHING,
                 _SMOOTHING.replace(
                     "torch.nn.functional.cross_entropy(x, y, label_smoothing=smoothing)",
@@ -381,8 +382,8 @@ for rate in (0.25, 0.5, 1.5):
         [
             helps(
                 "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place "
-                "of lr=LR: a scheduler then changes the value of the tensor, and nothing "
-                "recompiles.",
+                "of lr=LR: a scheduler then changes the value of the tensor, for which "
+                "nothing recompiles.",
                 _SCHEDULED,
                 _SCHEDULED.replace("lr=0.1", "lr=torch.tensor(0.1)"),
                 "lr=torch.tensor(...)",

@@ -195,7 +195,7 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
             helps(
                 "dynamic=True does not help: the code selects an element of a list with {name}, "
                 "so torch compiles for each element. Select it outside of the compiled function, "
-                "and compile the element: layers of one kind share a compile.",
+                "and compile the element: layers of one class and size share a compile.",
                 _PICKED,
                 _PICKED.replace('torch.compile(Model(), backend="eager")', "Model()").replace(
                     "result = torch.ones(3)",
@@ -210,9 +210,9 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
         "",
         [
             helps(
-                "dynamic=True does not help: the code calls a function with {name} that no graph "
-                "can contain (see the graph break there). Call it before the compiled function, "
-                "and pass its result as a tensor.",
+                "With dynamic=True, the graph breaks instead: the code calls a function with "
+                "{name} that no graph can contain. Call it before the compiled function, and "
+                "pass its result as a tensor.",
                 _INTEGER_IN_FUNCTION,
                 """
 import math
@@ -327,8 +327,8 @@ result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2,
         [
             helps(
                 "torch makes a constant of a zero-dimensional tensor that is the only index: "
-                "index_select(0, {name}.reshape(1)).squeeze(0) in place of [{name}] accepts any "
-                "value.",
+                "index_select(0, {name}.reshape(1)).squeeze(0) in place of [{name}] accepts each "
+                "index from 0 on (a negative one raises an error).",
                 _ROW_AT,
                 _ROW_AT.replace("x[at]", "x.index_select(0, at.reshape(1)).squeeze(0)"),
             ),

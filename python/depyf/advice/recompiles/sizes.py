@@ -175,7 +175,8 @@ ROWS = (
         [
             helps(
                 "torch.compile(..., dynamic=True) compiles once for all sizes of 2 or more of "
-                "all inputs, as long as sizes that were equal stay equal.",
+                "all inputs that the code treats alike, as long as sizes that were equal stay "
+                "equal.",
                 _SIZE,
                 _SIZE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",

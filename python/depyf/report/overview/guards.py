@@ -108,6 +108,8 @@ def constant_beside(
     for (what, name), (asked, guard) in _asked(tried).items():
         if name == words.short(reason["name"]) or now.get((what, name), (asked,))[0] == asked:
             continue
+        if words.is_dumped(asked):
+            continue
         stack = "\n".join(map(str, guard.get("user_stack") or ()))
         text = "%s  %s\n%s" % (guard["text"], guard.get("comment") or "", stack)
         other = words.of_reason(text, parameters=reason["parameters"])
@@ -137,7 +139,7 @@ def _asked_of(entry: Document) -> Dict[Tuple[str, str], str]:
     for guard in entry.get("guards") or ():
         text = words.short(str(guard.get("text") or ""))
         value, tensor = _IS_VALUE.match(text), _IS_TENSOR.match(text)
-        if value is not None:
+        if value is not None and not words.is_dumped(text):
             found["value", attribute_of(value.group("name"))] = value.group("value") or "None"
         elif tensor is not None:
             for what in ("dtype", "grad"):

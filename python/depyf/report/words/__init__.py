@@ -81,7 +81,13 @@ from depyf.report.words.reasons import (
     place_reason,
 )
 from depyf.report.words.rows import argument_of, is_handed_on, is_of_float, is_of_global, short
-from depyf.report.words.stacks import frame_places, in_library, split_location, users_line
+from depyf.report.words.stacks import (
+    frame_places,
+    in_library,
+    is_dumped,
+    split_location,
+    users_line,
+)
 
 __all__ = [
     "Known",
@@ -130,6 +136,7 @@ __all__ = [
     "guarded_at",
     "identity_in_words",
     "in_library",
+    "is_dumped",
     "is_handed_on",
     "is_kept",
     "is_limit",

@@ -22,6 +22,7 @@ from depyf.report.words.rows import (
     value_row,
     with_article,
 )
+from depyf.report.words.stacks import is_dumped
 from depyf.trace.guard_text import part_in_words
 
 _TENSOR = re.compile(
@@ -196,10 +197,19 @@ def _value_was(guard: str) -> Optional[Match[str]]:
     return match
 
 
+_OF_DUMP = (
+    "; that is a file of depyf's dump, which logging takes for the file of its caller: without "
+    "depyf it is the program's, and this recompile is none"
+)
+
+
 def _describe_value(found: Said, match: Match[str]) -> None:
     name = match.group("name").strip()
     found.update(kind="value", name=name, before=match.group("before"))
     found["words"] = "`%s` was %s, is another value" % (name, found["before"])
+    if is_dumped(found["before"]):
+        found["words"] += _OF_DUMP
+        return
     if name.endswith(".item()"):
         advise(found, "tensor as an index", name=argument_of(name[: -len(".item()")]))
         return

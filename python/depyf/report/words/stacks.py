@@ -105,6 +105,16 @@ FRAME = re.compile(
 FRAME_IN = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)')
 
 
+_DUMPED = re.compile(r"[/\\]__transformed_code_\d+_for_")
+
+
+def is_dumped(text: str) -> bool:
+    """Whether a text names a file of a dump, as the record of a logger does that looks for the file
+    of its caller: without depyf it names the program's.
+    """
+    return bool(_DUMPED.search(text))
+
+
 def in_library(filename: str) -> bool:
     """Whether a file is Python's own, an installed package's or a dumped one, and so not what the
     reader wrote.
