@@ -1,0 +1,84 @@
+"""What the texts of advice claim beyond what their pairs show: each claim is tried."""
+
+import re
+
+import pytest
+
+pytest.importorskip("torch")
+
+from test_advice import MET_IN, PINNED, before_of, met, run, with_other_sizes  # noqa: E402
+
+from programs import TORCH  # noqa: E402
+
+from depyf.advice import breaks, recompiles  # noqa: E402
+
+#: a sentence that says of dynamic=True that it leaves the problem
+_NOT_BY_DYNAMIC = re.compile(
+    r"dynamic=True (and mark_dynamic )?(does|do) not help|with dynamic=True, too"
+    r"|nor dynamic=True helps"
+)
+#: one that says it of a setting, and what is left with it
+_NOT_BY_SETTING = re.compile(r"\b(capture_\w+|allow_rnn) does not help: (?P<left>[^.]*)")
+
+
+def recompiled(nodes):
+    return sum(bool(node.reasons) for node in nodes)
+
+
+def broken(nodes):
+    return sum(len(node.breaks) for node in nodes)
+
+
+def of_rows(rows, pattern):
+    """(row, help) whose words or advice make a claim, where this torch has the problem."""
+    found = []
+    for row in rows:
+        since, until = MET_IN.get(row.key, ((2, 13), (9, 0)))
+        for index, help in enumerate(row.help):
+            claims = pattern.search(row.words) and index == 0 or pattern.search(help.text)
+            if claims and since <= TORCH < until:
+                found.append(pytest.param(row, help, id="%s-%d" % (row.key, index)))
+    return found
+
+
+def with_dynamic(program):
+    """A program whose functions are compiled with dynamic=True."""
+    return re.sub(r'backend="(\w+)"(, dynamic=\w+)?', r'backend="\1", dynamic=True', program)
+
+
+@pytest.mark.skipif(not PINNED, reason="the claims are of torch 2.13")
+@pytest.mark.parametrize("row, help", of_rows(recompiles.ROWS, _NOT_BY_DYNAMIC))
+def test_dynamic_shapes_leave_the_recompiles_of_which_the_advice_says_so(row, help):
+    nodes = before_of(row, help)[1]
+    after = run(with_dynamic(help.before), row.key + " dynamic")[1]
+    assert met(after, row.key)
+    assert recompiled(after) >= recompiled(nodes)
+
+
+@pytest.mark.skipif(not PINNED, reason="the claims are of torch 2.13")
+@pytest.mark.parametrize("row, help", of_rows(breaks.ROWS, _NOT_BY_SETTING))
+def test_a_setting_leaves_what_the_advice_says_of_it(row, help):
+    claim = _NOT_BY_SETTING.search(row.words) or _NOT_BY_SETTING.search(help.text)
+    setting = "torch._dynamo.config.%s = True\n" % claim.group(1)
+    result, after = run(setting + help.before, row.key + " set")
+    left = claim.group("left")
+    if "raises an error" in left:
+        assert result is None
+    elif re.search("compiles for each value|guarded by its length", left):
+        assert recompiled(after) > 1
+    else:  # torch stops tracing there, the graph breaks there
+        assert broken(after) or any(node.failure for node in after)
+
+
+def every_pair(rows):
+    return of_rows(rows, re.compile(""))
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+@pytest.mark.parametrize("row, help", every_pair(breaks.ROWS + recompiles.ROWS))
+def test_what_the_advice_removes_stays_away_for_other_sizes(row, help):
+    after = with_other_sizes(help.before, help.after)[1]
+    nodes = run(after, row.key + " varied", seed=7)[1]
+    assert not met(nodes, row.key)
+    # with other sizes, the inputs of two ranks have other numbers of elements
+    assert row in breaks.ROWS or row.key == "rank" or not recompiled(nodes)
