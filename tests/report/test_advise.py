@@ -7,6 +7,7 @@ import pytest
 
 from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
+from depyf.advise import joining
 from depyf.model import Entry, Function, Run
 from depyf.report import overview, page, savings, words
 
@@ -1908,3 +1909,37 @@ def test_a_file_of_a_dump_in_a_record_of_logging_is_told_to_be_depyfs():
     said = words.of_reason("2/0: L['pathname'] == '%s'  # /a/b.py:8 in f" % path)
     assert said["help"] == [] and "a file of depyf's dump" in said["words"]
     assert "recompile is none" in said["words"]
+
+
+def test_advice_that_is_that_of_two_other_changes_is_no_third():
+    def at(line, seconds, name, *more):
+        reason = "len(L['%s']) == 4  # for x in %s:  # /a/b.py:8 in f" % (name, name)
+        return again("/a/b.py", line, seconds, reason)
+
+    one, other = (at(line, 1.0, "xs") for line in (7, 9))
+    own = "And for `y`: another thing."
+    found = []
+    for change, advice in zip(
+        [advise.changes(run_of([entry]))[0] for entry in (one, other, at(11, 1.0, "zs"))],
+        ("A thing.", "another thing.", "A thing. " + own),
+    ):
+        reason = dict(change.cause["reason"], own=own if advice.endswith(own) else "")
+        found.append(change._replace(advice=advice, cause=dict(change.cause, reason=reason)))
+    kept = joining.without_combined(found)
+    assert [one.advice for one in kept] == ["A thing.", "another thing."]
+    assert [one.advice for one in kept[0].also] == ["A thing. " + own]
+    assert len(joining.without_combined(found[1:])) == 2
+
+
+def test_texts_of_one_list_are_one_change(tmp_path):
+    first = dict(compiled("/a/b.py", 7, 8.0), compile_id="0/0")
+    second = again("/a/b.py", 7, 2.0, "L['texts'][0] == 'a'  # for t in texts:  # /a/b.py:8 in f")
+    second["compile_id"] = "0/1"
+    for entry, values in ((first, "ab"), (second, "cd")):
+        entry["guards"] = [
+            {"text": "L['texts'][%d] == '%s'" % (at, value)} for at, value in enumerate(values)
+        ]
+    of_file = {"name": "f", "filename": "/a/b.py", "firstlineno": 7, "entries": [first, second]}
+    (change,) = advise.changes(run_of([], functions=[of_file]))
+    assert change.row == "texts in a list" and change.seconds == 2.0
+    assert "beside it" not in change.words

@@ -165,7 +165,8 @@ def _merged_by_value(
             set_there = re.findall(r"(?m)^\+(torch\.\S+ = \S+)$", patch)
             if len(set_there) == 1 and "torch.compile(..., dynamic=True)" in own:
                 where = change.file, change.line, known, change.caller[:2]
-                patch = patch_for(set_there[0], *where, dynamic=True) or patch
+                of_compile = outermost(change.cause["nodes"][0])[1]
+                patch = patch_for(set_there[0], *where, dynamic_at=of_compile) or patch
             kept[first], kept[at] = change._replace(advice=advice, patch=patch), None
     return [one for one in kept if one is not None]
 

@@ -28,6 +28,23 @@ def without_done(ordered: List[Change]) -> List[Change]:
     return kept
 
 
+def without_combined(changes: List[Change]) -> List[Change]:
+    """The changes, without those whose advice is that of two others, for two values of a compile:
+    who follows these has nothing more to do.
+    """
+    kept = list(changes)
+    for one in changes:
+        own = one.cause["reason"]["own"] if one.kind == "recompile" else ""
+        if not own or not one.advice.endswith(" " + own) or one.patch:
+            continue
+        parts = one.advice[: -len(own) - 1], own.partition(": ")[2]
+        others = [next((each for each in kept if each.advice == part), None) for part in parts]
+        if others[0] is not None and others[1] is not None:
+            kept[kept.index(others[0])] = joined([others[0], one])
+            kept.remove(one)
+    return kept
+
+
 def without_gone(merged: List[Change]) -> List[Change]:
     """The changes, with those of which another leaves nothing as its `gone`."""
     kept = list(merged)

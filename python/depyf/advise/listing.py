@@ -5,7 +5,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from depyf.advice import breaks
 from depyf.advise.change import Change, shown_at
 from depyf.advise.finding import changes_of
-from depyf.advise.joining import merged_by_advice, one_for_each_advice, without_done, without_gone
+from depyf.advise.joining import (
+    merged_by_advice,
+    one_for_each_advice,
+    without_combined,
+    without_done,
+    without_gone,
+)
 from depyf.advise.order import Order, taken_one_by_one
 from depyf.advise.outside import kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
@@ -137,6 +143,7 @@ def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Ch
 def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[Change]:
     """See `Advice.listed`."""
     merged = without_done(one_for_each_advice(without_gone(merged_by_advice(found))))
+    merged = without_combined(merged)
     every = [each for one in merged for each in (one,) + one.also + one.gone]
     recompiled = {one.function for one in every if one.kind == "recompile"}
     kept = [one for one in found if one.row != "limit" or one.function not in recompiled]

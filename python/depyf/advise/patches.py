@@ -38,17 +38,16 @@ def patch_for(
     line: int,
     known: Known,
     caller: Tuple[str, int] = ("", 0),
-    dynamic: bool = False,
+    dynamic_at: Tuple[str, int] = ("", 0),
 ) -> str:
     """The diff of a change; "" where none can be written.
 
     Args:
-        dynamic: that the torch.compile of the function is given dynamic=True besides.
+        dynamic_at: where the function begins whose torch.compile is given dynamic=True besides.
     """
     from depyf.report import words
 
     of_program = ("torch._dynamo.config.", "torch.fx.experimental._config.", "lr=")
-    function_at = file, line
     compiled_elsewhere = wanted.startswith("torch.compile") and words.in_library(file or "")
     if wanted.startswith(of_program) or compiled_elsewhere:
         # a setting is the program's, wherever the line is that asks for it, and so is what a
@@ -80,8 +79,8 @@ def patch_for(
         changed = None
     if changed is None or changed == source or not _compiles(changed):
         return ""
-    if dynamic and _same(function_at[0], file):
-        moved = function_at[1] + changed.count("\n") - source.count("\n")
+    if dynamic_at[1] and _same(dynamic_at[0], file):
+        moved = dynamic_at[1] + changed.count("\n") - source.count("\n")
         changed = _with_dynamic(changed, compiling.places_of(changed), moved) or changed
     name = short_path(file)
     if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this

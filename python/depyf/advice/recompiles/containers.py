@@ -220,7 +220,7 @@ result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torc
         [
             helps(
                 "Keep the same keys in the same order at each call: dict(sorted({name}.items())) "
-                "has one order.",
+                "has one order, if no result depends on it.",
                 _ORDER,
                 _ORDER.replace('f({"y": y, "x": x})', 'f(dict(sorted({"y": y, "x": x}.items())))'),
             )

@@ -1,5 +1,6 @@
 """What helps with recompiles, where several compiles have to be looked at together."""
 
+import re
 from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf import advice
@@ -25,9 +26,12 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 continue
             tried = node.tried(reason["tried"])
             others = differing_in(reason, tried, node.entry) if tried is not None else []
-            owner = _dict_changed(reason)  # one change of all that the dict holds
+            owner = _changed_whole(reason)  # one change of all that it holds
             if owner:
-                others = [one for one in others if not one[0].startswith(owner + "[")]
+                beside = [one for one in others if not one[0].startswith(owner + "[")]
+                if reason["row"] == "text" and len(beside) < len(others):
+                    words.describe_texts(reason)
+                others = beside
             value = asked_for(node.entry, reason["name"])
             if reason["row"] == "none" and "." in reason["name"] and value[:1] in ("'", '"'):
                 words.describe_set_later(reason, value)
@@ -37,11 +41,18 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 words.describe_numbers(reason, numbers_beside(reason, tried, node.entry))
 
 
-def _dict_changed(reason: words.Said) -> str:
-    """The dict of which the advice for a recompile covers all that it holds; "" for none."""
+def _changed_whole(reason: words.Said) -> str:
+    """The dict or list of whose values the advice for a recompile covers all; "" for none."""
+    if reason["row"] == "text":
+        match = _ELEMENT.match(reason["name"])
+        return match.group("owner") if match else ""
     if reason["row"] in ("growing dict", "dict that is filled", "dict that is given keys"):
         return str(reason["name"])
     return reason["name"].partition("[")[0] if reason["row"] == "counter in a dict" else ""
+
+
+#: an element of a list by its place
+_ELEMENT = re.compile(r"^(?P<owner>[A-Za-z][\w.]*)\[\d+\]$")
 
 
 def advise_of_objects(nodes: Sequence[Node]) -> None:
