@@ -356,9 +356,9 @@ def test_readme_names_whole_paths_and_the_line_that_leads_to_a_break(tmp_path):
         )
         in readme
     )
-    for place in re.findall(r"(?:guarded at|torch recorded) (\S+):\d+", readme):
+    for place in re.findall(r"(?:guarded at|first saw around) (\S+):\d+", readme):
         assert os.path.isabs(place) and os.path.exists(place)
-    assert "torch recorded " + torch.nn.modules.linear.__file__ in readme
+    assert "first saw around " + torch.nn.modules.linear.__file__ in readme
     assert readme.count("[Captured_Graph]") == readme.count("\n- graphs: ") > 0
 
 

@@ -533,3 +533,44 @@ def test_a_path_is_not_broken_at_its_hyphens():
 
     path = "/usr/lib/python3.11/site-packages/torch/nn/modules/module-list.py:12"
     assert any(path in row for row in legend.rows("and of: self[name] = v  # " + path, 75))
+
+
+class Attention(torch.nn.Module):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x * 2, None
+
+
+class Residual(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = Attention()
+
+    def forward(self, x):
+        hidden, _ = self.attention(x + 1)
+        return hidden + x
+
+
+@pytest.mark.skipif(torch.__version__ < "2.9", reason="other values are on the stack at a break")
+def test_what_a_break_hands_over_to_be_taken_apart_has_the_name_of_a_part():
+    from depyf.torch.handed import words_for_stack
+
+    torch._dynamo.reset()
+    codes = []
+    hook = torch._dynamo.convert_frame.register_bytecode_hook(lambda code, _: codes.append(code))
+    try:
+        torch.compile(Residual(), backend="eager")(torch.ones(3))
+    finally:
+        hook.remove()
+    (rest,) = [
+        one
+        for one in codes
+        if "resume_in" in one.co_name
+        and "residual" not in one.co_name
+        and "___stack0" in one.co_varnames
+        and "x" in one.co_varnames
+        and one.co_firstlineno > Residual.forward.__code__.co_firstlineno
+    ]
+    assert "hidden_and_more" in words_for_stack(rest, [])
+    told = words_for_stack(rest, ["self._modules['attention'](add)"])
+    assert "attention_result" in told and "hidden_and_more" not in told

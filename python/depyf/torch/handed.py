@@ -129,7 +129,33 @@ def words_for_stack(code: types.CodeType, given: List[str]) -> List[str]:
             words.append("")
         else:
             words.append(name if name != real else _word(told))
+    on_stack = [n for n, one in enumerate(code.co_varnames[: len(words)]) if one.startswith(_STACK)]
+    if on_stack and not words[on_stack[-1]]:
+        words[on_stack[-1]] = _name_of_parts(code)
     return words
+
+
+def _name_of_parts(code: types.CodeType) -> str:
+    """A name for what a break gives, where the code behind takes it apart at once: of
+    `hidden, _ = f(x)` hidden_and_more. "" where it does not.
+    """
+    try:
+        text = str(_core.listing(code))
+    except Exception:  # what the core cannot decode
+        pass_on()
+        return ""
+    jump = _JUMP.search(text, text.rfind(_PROLOGUE)) if _PROLOGUE in text else None
+    place = re.search(r"^[\s\d>]*?\b%s [A-Z]" % jump.group(1), text, re.M) if jump else None
+    first = _OPERATION.search(text, place.start()) if place is not None else None
+    while first is not None and first.group(1) in _NOTHING:
+        first = _OPERATION.search(text, first.end())
+    if first is None or first.group(1) != "UNPACK_SEQUENCE":
+        return ""
+    stored = _OPERATION.search(text, first.end())
+    if stored is None or not stored.group(1).startswith("STORE_FAST"):
+        return ""
+    name = (stored.group(2) or "").split(", ")[0]
+    return name + "_and_more" if name.isidentifier() and name.strip("_") else ""
 
 
 def _word(told: str) -> str:

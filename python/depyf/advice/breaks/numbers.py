@@ -465,7 +465,8 @@ for _ in range(3):
         "only.",
         [
             helps(
-                "Keep the tensor, and take its elements by index.",
+                "Keep the tensor, and take its elements by index. Where Python decides by one, the "
+                "break is there then: return a mask of the elements, and decide behind the call.",
                 _TOLIST,
                 _TOLIST.replace(".tolist()", ""),
             ),

@@ -118,7 +118,8 @@ def guarded_at(found: Said, at: str) -> str:
     """
     if names_its_value(found):
         return "guarded at " + at
-    return "for which torch recorded %s, `%s`" % (at, found["source"])
+    told = "which torch first saw around %s, `%s`: that line need not use it"
+    return told % (at, found["source"])
 
 
 def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
