@@ -2,6 +2,7 @@
 as they are.
 """
 
+import linecache
 import sys
 from collections import Counter
 
@@ -10,8 +11,24 @@ import torch
 import toy
 
 
-def calls_at_the_end(folder):
-    """How many Python functions are entered when a block around the toy example ends."""
+def of_toy():
+    """The toy example, compiled."""
+    toy.main(torch.compile(toy.toy_example, backend="eager"))
+
+
+def of_many_files():
+    """Twenty functions with a graph break each, each in a file of its own."""
+    for i in range(20):
+        name = "<one of many %d>" % i
+        lines = ["def f(x):\n", "    if x.sum() > %d:\n" % i, "        x = x + 1\n", "    return x\n"]
+        linecache.cache[name] = (1, None, lines, name)
+        scope = {}
+        exec(compile("".join(lines), name, "exec"), scope)
+        torch.compile(scope["f"], backend="eager")(torch.ones(3))
+
+
+def calls_at_the_end(folder, run=of_toy):
+    """The Python functions that are entered when a block around `run` ends."""
     torch._dynamo.reset()
     entered = []
 
@@ -22,7 +39,7 @@ def calls_at_the_end(folder):
     block = depyf.prepare_debug(str(folder))
     block.__enter__()
     try:
-        toy.main(torch.compile(toy.toy_example, backend="eager"))
+        run()
     finally:
         before = sys.getprofile()
         sys.setprofile(profile)
@@ -37,3 +54,8 @@ def test_the_end_of_a_block_enters_few_functions(tmp_path):
     calls_at_the_end(tmp_path / "first")  # what a process loads and compiles once
     entered = calls_at_the_end(tmp_path / "second")
     assert len(entered) < 17000, Counter(entered).most_common(8)
+
+
+def test_each_source_is_parsed_once(tmp_path):
+    entered = Counter(calls_at_the_end(tmp_path, of_many_files))
+    assert entered["of_break"] == 20 and entered["places_of"] < 50, entered.most_common(8)

@@ -5,7 +5,7 @@ import linecache
 import os
 import tokenize
 from functools import lru_cache
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from depyf import compiling
 
@@ -25,27 +25,42 @@ def parsed(file: str) -> Optional[ast.Module]:
         # a dump names files, and may be anybody's: a device or a pipe would never end
         if not os.path.isfile(file) or state.st_size > _MOST:
             return None
-        return _of_file(file, state.st_mtime_ns, state.st_size)
+        text = _text_of(file, state.st_mtime_ns, state.st_size)
+        return tree_of(text) if text is not None else None
     except (OSError, ValueError):
         return None
 
 
-@lru_cache(maxsize=16)
-def _of_file(file: str, changed: int, size: int) -> Optional[ast.Module]:
+@lru_cache(maxsize=64)
+def _text_of(file: str, changed: int, size: int) -> Optional[str]:
     try:
         with tokenize.open(file) as stream:
-            return tree_of(stream.read())
+            return stream.read()
     except (OSError, SyntaxError, ValueError, UnicodeError):
         return None
 
 
-@lru_cache(maxsize=16)
+#: trees that are kept, by their texts
+_trees: Dict[str, Optional[ast.Module]] = {}
+#: characters of the texts whose trees are kept
+_MOST_KEPT = 2**21
+_UNKNOWN: Any = object()
+
+
 def tree_of(source: str) -> Optional[ast.Module]:
     """The syntax tree of a text; None where it is none of Python's."""
+    kept = _trees.get(source, _UNKNOWN)
+    if kept is not _UNKNOWN:
+        found: Optional[ast.Module] = kept
+        return found
     try:
-        return compiling.places_of(source)
+        tree: Optional[ast.Module] = compiling.places_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        tree = None
+    if sum(map(len, list(_trees)), len(source)) > _MOST_KEPT:
+        _trees.clear()
+    _trees[source] = tree
+    return tree
 
 
 @lru_cache(maxsize=256)
@@ -56,7 +71,7 @@ def walked(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
     return tuple(compiling.walk(tree)) if tree is not None else ()
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=256)
 def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     """The functions of a file, outer ones first."""
     return tuple(node for node in walked(tree) if isinstance(node, SCOPES))

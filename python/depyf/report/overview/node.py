@@ -4,10 +4,11 @@ import re
 from typing import Any, List, Optional, Sequence, Set, Tuple
 
 from depyf.advice import given, uses
-from depyf.model import TRACED_BACKWARD, backward_of, is_backward_pass, resumed_after
+from depyf.model import TRACED_BACKWARD
 from depyf.report import words
 from depyf.report.overview.durations import count_kernels, phases, whole_number
 from depyf.report.overview.reasons import reasons_of
+from depyf.report.overview.titled import Titled
 from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
 from depyf.schema import Document
 from depyf.trace.names import resumed
@@ -29,26 +30,17 @@ def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
     return None
 
 
-_RESUMED_AFTER = re.compile(r"(.+), resumed after line (\d+)$", re.S)
-
-
-class Node:
+class Node(Titled):
     """One compile with its place in the run."""
 
     def __init__(
         self, run: Document, function: Optional[Document], entry: Document, key: str
     ) -> None:
+        super().__init__(function, entry)
         self.run = run
-        self.function = function
-        self.entry = entry
         self.key = key
         self.number = 1
         self.of = 1
-        # what tells it from another rest of the same title; "" where none is
-        self.apart = ""
-        # before or after which torch._dynamo.reset() it is; "" in a run without one
-        self.reset = ""
-        self.elsewhere = ""  # the place, where another function has the same title
         self.callers: List["Node"] = []
         self.siblings = [self]  # the compiles of one function, this one among them
         self.children: List["Node"] = []  # nodes of the resume functions that it calls
@@ -64,8 +56,6 @@ class Node:
         # the compile in whose code the call was that made this one, where the stack tells
         self.parent: Optional["Node"] = None
         self.began = 0.0  # seconds, comparable within a run
-        # the frames that led to the compile; those in transformed code at the lines of the reader's
-        self.stack: List[str] = [str(frame) for frame in entry.get("user_stack") or ()]
         # what its calls took, for each profile: see `runtime.profiles_of`
         self.runtime: List[Any] = []
         self.phases = phases(entry)
@@ -185,58 +175,6 @@ class Node:
         return self.failure is not None and self.failure["row"] == "limit"
 
     @property
-    def is_resume(self) -> bool:
-        if self.function is not None:
-            return bool(self.function.get("is_resume"))
-        return bool(self._rest()[0])
-
-    def _rest(self) -> Tuple[str, int]:
-        """(function, line) of which a frame without a function is the rest; ("", 0) for others."""
-        metrics = self.entry.get("metrics") or {}
-        told = _RESUMED_AFTER.match(str(self.entry.get("qualname") or ""))
-        if told:
-            return told.group(1), int(told.group(2))
-        name, line = resumed(metrics.get("co_name") or self.entry.get("name"))
-        return name, line or whole_number(metrics.get("co_firstlineno"))
-
-    @property
-    def is_backward_pass(self) -> bool:
-        """Whether it is what compiled autograd traced of a backward pass."""
-        compile_id = str(self.entry.get("compile_id") or "")
-        if self.function is None:
-            return bool(re.match(r"!\d+$", compile_id))
-        return compile_id.startswith("!") and str(self.function.get("filename")).startswith(
-            "<eval_with_key>"
-        )
-
-    @property
-    def title(self) -> str:
-        """The function's name as its author wrote it."""
-        known: Any
-        if self.is_backward_pass and not self.is_resume:
-            known = str((self.function or self.entry).get("qualname") or "")
-            return known if is_backward_pass(known) else backward_of([])
-        if self.function is None:
-            if self.is_resume:
-                return self._rest()[0]
-            metrics = self.entry.get("metrics") or {}
-            known = self.entry.get("qualname") or metrics.get("co_name") or self.entry.get("name")
-            known = str(known or "unknown code")
-        else:
-            known = self.entry.get("qualname") or self.function.get("qualname")
-            known = known or self.function.get("name") or "?"
-            told = _RESUMED_AFTER.match(known) if self.is_resume else None
-            if told:  # of a frame of which torch made no code
-                return told.group(1)
-        return resumed(known)[0] or known
-
-    @property
-    def called(self) -> str:
-        """Its title, and where it goes on if it is a resume function."""
-        title = resumed_after(self.title, self.resumes_at) if self.is_resume else self.title
-        return title + self.apart
-
-    @property
     def beside(self) -> str:
         """What stands behind its title, where other code of that title is to be told from it."""
         through = ", through " + self.through if self.through else ""
@@ -282,25 +220,12 @@ class Node:
         return id(self.run), self.place, number or self.title
 
     @property
-    def through(self) -> str:
-        """The wrapper of a decorator whose code this is; "" for none."""
-        return str((self.function or self.entry).get("through") or "")
-
-    @property
     def caller(self) -> Tuple[str, int, str]:
         """The reader's own line that led to a library's function: file, line, code; ("", 0, "") for
         functions of the reader's own.
         """
         is_library = words.in_library(self.place[0])  # of a wrapper, the place is the reader's line
         return words.users_line(self.stack) if is_library else ("", 0, "")
-
-    @property
-    def resumes_at(self) -> int:
-        if not self.is_resume:
-            return 0
-        if self.function is None:
-            return self._rest()[1]
-        return resumed(self.function.get("name"))[1] or int(self.function.get("firstlineno") or 0)
 
     def way_to(self, graph_break: Document) -> List[Tuple[str, int]]:
         """(file, line) of the frames from the function itself to a break, outermost first; [] where
@@ -416,19 +341,6 @@ class Node:
         )
 
     @property
-    def place(self) -> Tuple[str, int]:
-        """File and line of the function; of torch's wrapper around a module of a library, the
-        reader's line that calls it.
-        """
-        if self.function is None:
-            metrics = self.entry.get("metrics") or {}
-            file, line = str(metrics.get("co_filename") or ""), metrics.get("co_firstlineno")
-        else:
-            file, line = self.function.get("filename") or "", self.function.get("firstlineno")
-        called = words.users_line(self.stack) if _WRAPPERS.search(file) else ("", 0, "")
-        return called[:2] if called[1] else (file, int(line or 0))
-
-    @property
     def is_empty(self) -> bool:
         """Whether torch traced it to its end and made nothing of it."""
         entry = self.entry
@@ -443,10 +355,6 @@ class Node:
     def operations(self) -> Optional[int]:
         count = (self.entry.get("metrics") or {}).get("graph_op_count")
         return count if isinstance(count, int) else None
-
-
-#: where torch keeps the function that it compiles in place of a library's module
-_WRAPPERS = re.compile(r"[/\\]torch[/\\]_dynamo[/\\]external_utils\.py$")
 
 
 def _lines_of(function: Document) -> Sequence[int]:

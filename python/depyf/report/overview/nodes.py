@@ -17,6 +17,7 @@ from depyf.report.overview.advising import (
 from depyf.report.overview.callers import advise_callers, code_name, connect_frames, traced_in
 from depyf.report.overview.durations import seconds_in, whole_number
 from depyf.report.overview.node import Node
+from depyf.report.overview.titled import Titled
 from depyf.report.words.stacks import short_place
 from depyf.schema import Document
 
@@ -82,6 +83,18 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
     return found
 
 
+def named_apart(run: Document) -> List[Titled]:
+    """The compiles of a run, named as `nodes_of` names them, without what it finds out of each."""
+    found: List[Titled] = []
+    for function in run.get("functions", ()):
+        found += [Titled(function, entry) for entry in function.get("entries", ())]
+    for entry in run.get("unattributed", ()):
+        found.append(Titled(None if code_name(entry) else _of_frame(run, entry), entry))
+    _tell_resets(found)
+    _tell_apart(found)
+    return found
+
+
 def _keep_one_sided(nodes: Sequence[Node]) -> None:
     """Where a graph breaks at a jump, its code calls a function for each side, which torch compiles
     apart: that one of them has nothing to compile says nothing of the other side.
@@ -115,7 +128,7 @@ def numpy_draws(nodes: Sequence[Node]) -> List[Tuple[str, str, int]]:
     return sorted(found, key=lambda one: one[1:])
 
 
-def _tell_resets(nodes: Sequence[Node]) -> None:
+def _tell_resets(nodes: Sequence[Titled]) -> None:
     """Says of the compiles of a run in which torch._dynamo.reset() was called before or after which
     call they are.
     """
@@ -131,12 +144,12 @@ def _tell_resets(nodes: Sequence[Node]) -> None:
         )
 
 
-def _tell_apart(nodes: Sequence[Node]) -> None:
+def _tell_apart(nodes: Sequence[Titled]) -> None:
     """Says which of the rests of a function it is that share a title, as one line has several
     breaks, and where functions of one title are.
     """
-    rests: Dict[Tuple[Any, ...], Dict[str, List[Node]]] = {}
-    places: Dict[Tuple[str, str], Dict[Tuple[str, int], List[Node]]] = {}
+    rests: Dict[Tuple[Any, ...], Dict[str, List[Titled]]] = {}
+    places: Dict[Tuple[str, str], Dict[Tuple[str, int], List[Titled]]] = {}
     for node in nodes:
         if node.is_resume:
             number = str(node.entry.get("compile_id") or "").rpartition("/")[0]
@@ -170,7 +183,7 @@ def _tell_apart(nodes: Sequence[Node]) -> None:
                 node.elsewhere = " (%s)" % short_place(*place)
 
 
-def _offset(node: Node) -> int:
+def _offset(node: Titled) -> int:
     name = str((node.function or {}).get("global_name") or node.entry.get("resumes") or "")
     match = _OFFSET.match(name)
     return int(match.group(1)) if match else -1

@@ -8,7 +8,7 @@ from depyf.interrupts import pass_on
 from depyf.model import RESUMED, Entry, Function, LiveObject, Rest, Run, resumed_after, told_apart
 from depyf.plain import attribute_of, file_of, name_of
 from depyf.report import words
-from depyf.report.overview import nodes_of
+from depyf.report.overview import named_apart
 from depyf.terminal import shown
 from depyf.torch import compat
 from depyf.torch.capture.contexts import note_of_contexts
@@ -268,7 +268,7 @@ def rests_apart(run: Run) -> Dict[str, str]:
         return {}
     found: Dict[str, str] = {}
     try:
-        nodes = nodes_of([run.to_json()])
+        nodes = named_apart(run.to_json())
     except Exception:  # to build the page fails in the same way, and is told
         pass_on()
         return {}
