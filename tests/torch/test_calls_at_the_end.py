@@ -20,7 +20,12 @@ def of_many_files():
     """Twenty functions with a graph break each, each in a file of its own."""
     for i in range(20):
         name = "<one of many %d>" % i
-        lines = ["def f(x):\n", "    if x.sum() > %d:\n" % i, "        x = x + 1\n", "    return x\n"]
+        lines = [
+            "def f(x):\n",
+            "    if x.sum() > %d:\n" % i,
+            "        x = x + 1\n",
+            "    return x\n",
+        ]
         linecache.cache[name] = (1, None, lines, name)
         scope = {}
         exec(compile("".join(lines), name, "exec"), scope)

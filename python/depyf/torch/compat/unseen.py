@@ -2,6 +2,8 @@
 
 import sys
 import types
+from collections import deque
+from itertools import repeat
 from typing import Any, Callable, Iterable, List, Set, TypeVar
 
 from depyf.torch.compat.probes import DYNAMO_HOOKS, _found, probe
@@ -32,7 +34,11 @@ def _skip(below: str) -> _Skip:
     action = native._FrameAction
     strategy = native._FrameExecStrategy(action.SKIP, getattr(action, below))
     change = native.set_code_exec_strategy
-    return _each(lambda code: change(code, strategy))
+
+    def skip_all(codes: Iterable[types.CodeType]) -> None:
+        deque(map(change, codes, repeat(strategy)), maxlen=0)
+
+    return skip_all
 
 
 def _each(skip: Callable[[types.CodeType], None]) -> _Skip:
@@ -123,18 +129,25 @@ def hide_from_dynamo() -> None:
     skip = _skip_code() if DYNAMO_HOOKS in sys.modules else None
     if skip is None:
         return
+    names: List[str] = []
+    codes: List[types.CodeType] = []
     for name, module in list(sys.modules.items()):
-        if name not in _hidden and (name == "depyf" or name.startswith("depyf.")):
-            _hidden.add(name)
-            skip(_codes_of(module))
+        if name.startswith("depyf") and name not in _hidden and name[5:6] in ("", "."):
+            names.append(name)
+            codes += _codes_of(module)
+    code_type = types.CodeType
+    while codes:
+        skip(codes)
+        codes = [one for code in codes for one in code.co_consts if type(one) is code_type]
+    _hidden.update(names)
 
 
 def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
-    """The code of every function that a module defines, methods and nested functions too."""
+    """The code of every function that a module defines, and of methods, without nested ones."""
     name = module.__name__
     codes: List[types.CodeType] = []
     pending: List[Any] = list(vars(module).values())
-    function, code_type = types.FunctionType, types.CodeType
+    function = types.FunctionType
     for one in pending:
         kind = type(one)
         if kind is function:
@@ -153,9 +166,6 @@ def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
                 pending.extend(vars(one).values())
             else:  # such as what functools.lru_cache makes
                 pending.append(getattr(one, "__wrapped__", None))
-    for code in codes:
-        if code_type in map(type, code.co_consts):
-            codes.extend([const for const in code.co_consts if type(const) is code_type])
     return codes
 
 
