@@ -374,6 +374,7 @@ class Entry:
     _broke_at: int = 0  # the line of the function behind which a rest of it goes on
     _goes_on: str = ""  # of a resume function, what its own source says that it is
     _notes: str = ""  # what `source` says of resume functions
+    _spans_of: Tuple[int, List[List[Any]]] = (0, [])  # how many marks `spans` was made of, and it
     _graph_module: LiveObject = field(default_factory=LiveObject)
     _logged_guards: List[str] = field(default_factory=list)
     _guard_manager: LiveObject = field(default_factory=LiveObject)
@@ -451,6 +452,13 @@ class Entry:
         """Of each resume function that it calls, the first global that holds it."""
         return [self.aliases.get(name, name) for name in self.calls]
 
+    def _spans(self) -> List[List[Any]]:
+        known, found = self._spans_of
+        if known != len(self.marks):  # marks are only added
+            found = spans(self.marks)
+            self._spans_of = len(self.marks), found
+        return [list(row) for row in found]
+
     def to_json(self) -> Dict[str, Any]:
         return {
             "compile_id": self.compile_id,
@@ -493,7 +501,7 @@ class Entry:
             "saved": None if self.saved is None else dict(vars(self.saved)),
             "metrics": self.metrics,
             "backward_metrics": self.backward_metrics,
-            "events": spans(self.marks),
+            "events": self._spans(),
             "line_map": self.line_map,
             "user_stack": self.user_stack,
         }

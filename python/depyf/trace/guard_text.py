@@ -105,6 +105,7 @@ def forget_texts() -> None:
     """Forgets what is known of texts, which is of use only while one run is read or written."""
     _parsed.cache_clear()
     expression_of.cache_clear()
+    tensor_in_words.cache_clear()
 
 
 def _is_expression(text: str) -> bool:
@@ -404,7 +405,11 @@ def settings(state: Dict[str, Any]) -> Dict[str, str]:
 
 
 def state_in_words(state: Dict[str, Any]) -> str:
-    """What a guard on torch's global state asks, for people: what programs set, what is unusual."""
+    """What a guard on torch's global state asks, for people: what programs set, what is unusual; ""
+    of no state.
+    """
+    if not state:
+        return ""
     values = settings(state)
     usual = {"deterministic algorithms": "off", "TF32": "off", "torch functions": "on"}
     order = ["grad mode", "autocast", "default dtype", "number of threads"]
@@ -433,6 +438,7 @@ def part_in_words(part: str) -> str:
     return _SETTINGS.get(part, part.replace("_", " "))
 
 
+@functools.lru_cache(maxsize=1024)
 def tensor_in_words(expression: str) -> str:
     """What a `__check_tensor(...)` asks, for people; "" for any other expression."""
     if not expression.startswith("__check_tensor("):

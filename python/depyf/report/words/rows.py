@@ -1,6 +1,7 @@
 """Rows of `depyf.advice.recompiles` for a recompile: which one it is, and the names in it."""
 
 import re
+from functools import lru_cache
 from typing import Optional, Sequence, Set, Tuple
 
 from depyf.advice import recompiles as guard_rows
@@ -12,9 +13,13 @@ EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 _VALUE_AT = re.compile(r"\bdict\.__getitem__\((\w+), list\(dict\.keys\(\1\)\)\[(\d+)\]\)")
 
 
+_LOCAL_OR_GLOBAL = re.compile(r"\b[LG]\['(\w+)'\]")
+
+
+@lru_cache(maxsize=1024)  # the guards of two compiles are compared one by one
 def short(text: str) -> str:
     """A guard's text with `x` for `L['x']`, as torch itself writes reasons from 2.7 on."""
-    named = re.sub(r"\b[LG]\['(\w+)'\]", r"\1", text)
+    named = _LOCAL_OR_GLOBAL.sub(r"\1", text)
     return _VALUE_AT.sub(r"list(\1.values())[\2]", named)
 
 

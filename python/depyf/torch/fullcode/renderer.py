@@ -67,6 +67,11 @@ class Renderer:
         if nodes is None:
             nodes = nodes_by_entry(run)
         self._nodes = nodes
+        # of each resume function, by its first global, the first compile of a frame of it
+        self._resuming: Dict[str, Node] = {}
+        for of_frame in nodes.values():
+            if of_frame.entry.get("resumes"):
+                self._resuming.setdefault(of_frame.entry["resumes"], of_frame)
         self._told: Dict[int, List[str]] = {}
         self._resets = {one: ", " + node.reset for one, node in nodes.items() if node.reset}
         owners = {id(entry): one for one in run.functions for entry in one.entries}
@@ -114,9 +119,7 @@ class Renderer:
         """What tells it from another resume function of the same line."""
         node = self._nodes.get(id(function.entries[0])) if function.entries else None
         if node is None and function.global_name:  # torch made no code of it
-            wanted = function.global_name
-            known = (one for one in self._nodes.values() if one.entry.get("resumes") == wanted)
-            node = next(known, None)
+            node = self._resuming.get(function.global_name)
         return node.apart if node is not None else ""
 
     def _uncompiled(
