@@ -9,7 +9,8 @@ from depyf import advise, launch, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
 from depyf.advise import joining
 from depyf.model import Entry, Function, Run
-from depyf.report import overview, page, savings, words
+from depyf.report import overview, savings, words
+from depyf.report.page import front
 
 #: reasons for which each has advice of its own
 REASONS = ("x == 2", "mask is None", "tensor 'x' rank mismatch. expected 1, actual 2")
@@ -1533,7 +1534,7 @@ def test_the_summary_the_advice_the_readme_and_the_page_have_one_order_and_one_f
     assert [one.strip()[:12] for one in told.splitlines() if "recompile  " in one] == figures
     assert re.findall(r"(?m)^\d\. (up to \S+ s)", advise.text(run))[:2] == figures
     assert [one.split(", ")[0][3:] for one in listed.brief()][:2] == figures
-    rows = page._causes(listed)
+    rows = front.cause_rows(listed)
     assert [one["saved"] for one in rows[:2]] == figures
     # each help that the summary gives is that of the change
     assert "help: " + listed.listed()[0].advice.replace("`", "") in told
@@ -1551,7 +1552,7 @@ def test_the_changes_of_a_run_are_found_once_for_its_files(tmp_path, monkeypatch
         tell()
     advise.text(run, advice=listed)
     summary.summary(run, advice=listed)
-    page._causes(listed)
+    front.cause_rows(listed)
     assert len(found) == 1
 
 

@@ -57,10 +57,13 @@ def test_a_picture_that_is_cut_says_that_it_scrolls(screen, dumps):
 
 
 def test_a_text_in_a_title_has_the_names_of_files_alone():
-    from depyf.report.page import _short
+    from depyf.report.page.front import without_folders
 
-    assert _short("counted at /opt/lib/python3.11/models/gemma.py:295") == "counted at gemma.py:295"
-    assert _short("up to 2.01 s a/b.py:3") == "up to 2.01 s a/b.py:3"
+    assert (
+        without_folders("counted at /opt/lib/python3.11/models/gemma.py:295")
+        == "counted at gemma.py:295"
+    )
+    assert without_folders("up to 2.01 s a/b.py:3") == "up to 2.01 s a/b.py:3"
 
 
 def test_pointing_at_a_source_line_lights_what_it_became(screen, dumps):

@@ -8,8 +8,10 @@ import warnings
 import pytest
 
 import depyf
-from depyf.report import document, page, words
+from depyf.report import document, words
 from depyf.report.overview import nodes_of
+from depyf.report.page import front
+from depyf.report.page.view import failure_in_head
 
 torch = pytest.importorskip("torch")
 
@@ -278,7 +280,7 @@ def test_a_compile_that_failed_says_so_where_it_is_shown(tmp_path):
         with pytest.raises(Exception):
             torch.compile(double, backend=broken)(torch.ones(2))
     (node,) = nodes_of(document.load_all(str(tmp_path)))
-    assert page._failure_in_head(node) in (
+    assert failure_in_head(node) in (
         "compile failed, exception ended the call",
         "compile failed, not compiled",
     )
@@ -289,10 +291,10 @@ def test_no_check_mark_where_nothing_is_proven():
         entry = {"name": "f", "verdict": "unproven", "breaks": [], "failure": ""}
         breaks, reasons, is_limit = [], [], False
 
-    tile = page._tiles([Made()])[-1]
+    tile = front.figures([Made()])[-1]
     assert (tile["mark"], tile["number"], tile["tone"]) == ("✕", "0 of 1", "warn")
     Made.entry = dict(Made.entry, verdict="exact")
-    assert page._tiles([Made()])[-1]["mark"] == "✓"
+    assert front.figures([Made()])[-1]["mark"] == "✓"
 
 
 def test_a_killed_dump_names_the_files_that_are_there(tmp_path):

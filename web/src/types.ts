@@ -1,4 +1,4 @@
-// The data that python/depyf/report/page.py puts into the page, and what the page makes of it.
+// The data that python/depyf/report/page/view.py puts into the page, and what the page makes of it.
 
 /** One text of a compile: a source, a graph, a kernel, bytecode. */
 export interface Text {
