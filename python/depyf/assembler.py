@@ -81,6 +81,7 @@ class Assembly:
         jumps: List[Instruction] = []
         starts: Dict[int, Instruction] = {}
         unit = first = argument = 0
+        new = object.__new__
         while unit < count:
             op = operations[unit]
             argument |= low[unit]
@@ -88,12 +89,12 @@ class Assembly:
             if op == _EXTENDED_ARG:
                 argument <<= 8
                 continue
-            current = Instruction(op, argument)
+            current = new(Instruction)  # without the call of __init__, which takes as long again
+            current.op, current.argument, current.target = op, argument, None
             after = unit
             while unit < count and operations[unit] == _CACHE:
                 unit += 1
-            if unit > after:
-                current.caches = bytecode[2 * after : 2 * unit]
+            current.caches = bytecode[2 * after : 2 * unit] if unit > after else b""
             current.unit, current.end = first, unit
             starts[first] = current
             listed.append(current)

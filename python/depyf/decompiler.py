@@ -323,7 +323,7 @@ def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = Fa
     import re
     import warnings
 
-    from depyf.recompile import _attempt
+    from depyf.recompiling.attempt import attempt_of
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the source of others
@@ -338,7 +338,7 @@ def _prove(code: types.CodeType, made: Any, indentation: int, trusted: bool = Fa
         head = re.search(r"^(?:async )?def (\w+)", made[0], re.M)
         if head is None:
             return "failed", "the source has no function"
-        attempt = _attempt(
+        attempt = attempt_of(
             code, code, None, made, head.group(1), indentation, False, trusted=trusted, warns=True
         )
     return attempt.verdict, attempt.detail

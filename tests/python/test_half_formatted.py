@@ -101,14 +101,14 @@ def test_a_method_rebuilt_from_bytes_leaves_the_static_attributes_of_its_class(v
 RECOMPILED = (
     PROGRAM.split("for text in")[0]
     + """
-from depyf.converting import converted_as
+from depyf.rewrites import convert_as, rewritten
 
 for text in sys.argv[1:]:
     code = without("FORMAT_SIMPLE", "def f(x, g):\\n    return " + text)
     namespace = {}
     exec(str(depyf.decompile(code)), namespace)
     text_code = namespace["f"].__code__
-    made = converted_as(text_code, code)
+    (made,) = rewritten(text_code, code, [convert_as])
     namespace["repr"] = namespace["ascii"] = None  # is asked by the text alone
     given = [type(f)(made, namespace)(Shown(), str) for f in (namespace["f"],)]
     print(made is not text_code, depyf.compare(made, code).verdict, *given)

@@ -480,21 +480,21 @@ def test_a_plain_call_is_starred_where_the_original_is():
 def test_a_call_that_would_give_its_arguments_away_is_starred_before_the_first_proof(
     monkeypatch, one
 ):
-    from depyf import recompile
+    from depyf.recompiling import proving
 
-    compare, calls = recompile._core.compare, []
+    compare, calls = proving._core.compare, []
 
     def counted(*arguments, **options):
         calls.append(arguments)
         return compare(*arguments, **options)
 
-    monkeypatch.setattr(recompile._core, "compare", counted)
+    monkeypatch.setattr(proving._core, "compare", counted)
     other = in_a_plain_call if one is in_a_starred_call else in_a_call_with_keywords
     code = other.__code__.replace(
         co_name=one.__name__,
         co_qualname=one.__code__.co_qualname,  # which a proof compares
     )
-    made, _, verdict, _ = recompile._with_lifetimes(code, one.__code__, recompile.Own())
+    made, _, verdict, _ = proving.with_lifetimes(code, one.__code__, proving.Own())
     assert verdict == "equivalent" and len(calls) == 1
     assert ends(one, made) == ends(one, one.__code__)
 
@@ -512,14 +512,14 @@ def on_the_first_way_and_starred(make, log):
 
 
 def test_a_call_is_starred_as_the_proof_found_it_where_the_numbers_of_calls_mislead():
-    from depyf import recompile
+    from depyf.recompiling import proving
 
     one, other = on_the_first_way_and_starred, on_the_second_way
     code = other.__code__.replace(co_name=one.__name__)
     if hasattr(code, "co_qualname"):
         code = code.replace(co_qualname=one.__code__.co_qualname)
-    made, _, verdict, _ = recompile._with_lifetimes(code, one.__code__, recompile.Own())
-    assert verdict in recompile.PROVEN
+    made, _, verdict, _ = proving.with_lifetimes(code, one.__code__, proving.Own())
+    assert verdict in proving.PROVEN
     assert ends(one, made) == ends(one, one.__code__)
 
 

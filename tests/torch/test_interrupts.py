@@ -105,7 +105,7 @@ HANDLERS = {
 #: where the signal comes: depyf's function that is called just then
 PLACES = [
     "depyf.recompile:recompile",
-    "depyf.recompile:compile_function",
+    "depyf.recompiling.attempt:compile_function",
     "depyf.torch.capture.session:source_of",
     "depyf.torch.compat:frame_globals",
     "depyf.torch.compat:hooks_behind",
@@ -293,6 +293,7 @@ def test_each_place_that_catches_all_passes_these_on():
     paths += sorted((folder / "torch/compat").glob("*.py"))
     paths += sorted((folder / "torch/dump").glob("*.py"))
     paths += [folder / "torch" / name for name in ("codes.py", "guards.py")]
+    paths += sorted((folder / "recompiling").glob("*.py"))
     paths += [folder / "files.py", folder / "recompile.py"]
     lacking, found = [], 0
     for path in paths:

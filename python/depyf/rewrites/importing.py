@@ -10,10 +10,11 @@ import sys
 import types
 from typing import Any, List, Optional
 
-from depyf.assembler import Assembly, Instruction
+from depyf.assembler import Instruction
+from depyf.rewrites.listing import Listing
 
 _OP = dis.opmap
-_NOP, _IMPORT, _CONST = _OP["NOP"], _OP["IMPORT_NAME"], _OP["LOAD_CONST"]
+_IMPORT, _CONST = _OP["IMPORT_NAME"], _OP["LOAD_CONST"]
 _NAME = "__import__"
 _GLOBAL = _OP["LOAD_GLOBAL"]
 _SMALL_INT = _OP.get("LOAD_SMALL_INT", -1)
@@ -26,14 +27,12 @@ _NAME_SHIFT = 1 if "PUSH_NULL" in _OP else 0
 _IMPORT_SHIFT, _EAGER = (2, 2) if sys.version_info >= (3, 15) else (0, 0)
 
 
-def imported_as(code: types.CodeType, original: types.CodeType) -> types.CodeType:
-    """`code` whose calls of `__import__` with constants are the operation that `original` has."""
-    if _NAME not in code.co_names or _IMPORT not in original.co_code[::2]:
-        return code
-    assembly = Assembly(code)
-    listing = assembly.instructions
-    joins = assembly.jumps_and_targets()
-    names, changed = list(code.co_names), False
+def import_as(made: Listing, original: Listing) -> bool:
+    """Calls of `__import__` with constants become the operation that `original` has."""
+    code, names = made.code, made.names
+    if _NAME not in names or _IMPORT not in original.operations:
+        return False
+    listing, joins, changed = made.instructions, made.joins, False
     for at, one in enumerate(listing):
         if one.op != _GLOBAL or names[one.argument >> _NAME_SHIFT] != _NAME:
             continue
@@ -57,13 +56,10 @@ def imported_as(code: types.CodeType, original: types.CodeType) -> types.CodeTyp
             items.op,
             items.argument,
         )
-        for i in range(at, rest[5]):
-            if i not in rest[3:5]:
-                listing[i].op, listing[i].argument, listing[i].caches = _NOP, 0, b""
-        call.op, call.caches = _IMPORT, b""
-        call.argument = names.index(name) << _IMPORT_SHIFT | _EAGER
+        made.drop(i for i in range(at, rest[5]) if i not in rest[3:5])
+        made.put(rest[5], _IMPORT, names.index(name) << _IMPORT_SHIFT | _EAGER)
         changed = True
-    return assembly.assemble(co_names=tuple(names)) if changed else code
+    return changed
 
 
 def _constant(code: types.CodeType, one: Instruction) -> Optional[List[Any]]:

@@ -6,10 +6,10 @@ the same. `verify` proves what this makes of the source's displays.
 """
 
 import dis
-import types
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from depyf.assembler import Assembly, Instruction
+from depyf.assembler import Instruction
+from depyf.rewrites.listing import Listing
 
 _OP = dis.opmap
 _NOP = _OP["NOP"]
@@ -28,12 +28,12 @@ class _Display(NamedTuple):
     items: int
 
 
-def built_at_once(code: types.CodeType, original: types.CodeType) -> types.CodeType:
-    """`code` with its displays of many items built at once, where `original` builds such ones."""
-    added_to = set(code.co_code[::2])
+def build_at_once(made: Listing, original: Listing) -> bool:
+    """Displays of many items are built at once, where `original` builds such ones."""
+    added_to = made.operations
     if not any(kind[1] in added_to for kind in _KINDS):
-        return code
-    listing = Assembly(original).instructions
+        return False
+    listing = original.instructions
     kinds = []
     for kind in _KINDS:
         sizes = [one.argument for one in listing if one.op == kind[0] and one.argument]
@@ -41,11 +41,8 @@ def built_at_once(code: types.CodeType, original: types.CodeType) -> types.CodeT
         if any(size * kind[3] > 30 for size in sizes) and kind[1] in added_to:
             kinds.append(kind)
     if not kinds:
-        return code
-    assembly = Assembly(code)
-    listing = assembly.instructions
-    joins = assembly.jumps_and_targets()
-    more_stack = 0
+        return False
+    listing, joins = made.instructions, made.joins
     changes: Dict[int, Instruction] = {}
     for build, add, update, width in kinds:
         continued: Dict[int, bool] = {}
@@ -62,12 +59,10 @@ def built_at_once(code: types.CodeType, original: types.CodeType) -> types.CodeT
             for at in range(start, display.end):
                 if listing[at].op == _BORROW:  # it now waits on the stack
                     changes[at] = Instruction(_LOAD, listing[at].argument)
-            more_stack += display.items * width
-    if not changes:
-        return code
+            made.more_stack += display.items * width
     for at, change in changes.items():
-        listing[at].op, listing[at].argument, listing[at].caches = change.op, change.argument, b""
-    return assembly.assemble(co_stacksize=code.co_stacksize + more_stack)
+        made.put(at, change.op, change.argument)
+    return bool(changes)
 
 
 def _display(
