@@ -280,11 +280,11 @@ def test_a_type_checker_sees_the_types_of_the_public_names(tmp_path):
             r"def \(dump_src_dir: .*, clean_wild_fx_code: bool =, log_bytecode: bool =, .*\) -> ",
             r"depyf\.torch\.debug\.debug",
             r"def \(caches: bool =\) -> ",
-            r"def \(fn: .*, calls: int =, .*\) -> depyf\.torch\.profile\.Profile",
+            r"def \(fn: .*, calls: int =, .*\) -> depyf\.torch\.profile\.figures\.Profile",
             r'"str"',
             r'"str"',
             r"def \(code_obj: types\.CodeType, overwite_fn_name: .*\) -> str",
-            r"depyf\.model\.Run",
+            r"depyf\.model\.run\.Run",
         ],
     ):
         assert re.search(expected, "\n".join(said.pop(line))), line

@@ -12,10 +12,10 @@ _PACKAGE = os.path.dirname(os.path.abspath(files.__file__))
 
 #: file -> calls that run or import what is named at run time, and why that is no input's
 _KNOWN = {
-    ("launch.py", "exec"),  # `depyf run`: the program that the user gave to be run
+    ("launch/program.py", "exec"),  # `depyf run`: the program that the user gave to be run
     ("__init__.py", "import_module"),  # depyf's own modules, from a table
     ("explain/__init__.py", "import_module"),  # depyf's own modules, two names
-    ("launch.py", "runpy"),  # finds the module of `depyf run -m`, which the user asks for
+    ("launch/program.py", "runpy"),  # finds the module of `depyf run -m`, which the user asks for
     ("torch/debug.py", "exec"),  # a constant text, placed at the user's line for breakpoint()
     ("torch/fullcode/linking.py", "import_module"),  # written into a file that the user may run
 }

@@ -4,10 +4,10 @@ import io
 import re
 
 import pytest
-
-from depyf import advise, launch, summary, terminal
+from depyf import advise, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
 from depyf.advise import joining
+from depyf.launch.progress import Progress
 from depyf.model import Entry, Function, Run
 from depyf.report import overview, savings, words
 from depyf.report.page import front
@@ -972,7 +972,7 @@ def test_progress_names_a_function_alike_at_each_of_its_compiles():
     rest = Function("torch_dynamo_resume_in_step_at_9", "step", firstlineno=9, is_resume=True)
     rest.entries.append(Entry("2/0", name="b", finished=True))
     run.functions += [function, rest]
-    progress = launch._Progress(io.StringIO())
+    progress = Progress(io.StringIO())
     progress.run = run
     for compile_id, frame, name in (
         ("0/1", "/a/b.py:4 in forward: ", "Decoder.forward"),

@@ -4,7 +4,6 @@ import json
 import re
 
 import pytest
-
 from depyf import summary
 from depyf.advice import breaks
 from depyf.report import overview, words
@@ -423,7 +422,8 @@ def test_a_tool_that_the_machine_lacks_is_told_with_what_helps(text, why, help):
 def test_a_line_of_a_library_is_told_with_the_readers_own_line_that_led_there():
     library = "/x/lib/python3.11/site-packages/torch/nn/modules/module.py"
     stack = [
-        'File "/x/lib/python3.11/site-packages/depyf/launch.py", line 1, in run', "  exec(code)",
+        'File "/x/depyf/launch.py", line 1, in run', "  exec(code)",
+        'File "/x/depyf/launch/program.py", line 1, in run_as_main', "  exec(code)",
         'File "/home/me/train.py", line 7, in main', "  loss = model(x)", "         ^^^^^^^^",
         'File "%s", line 9, in forward' % library, "  self.log()",
         'File "/home/me/dump/__transformed_code_0_for_f.py", line 2, in f', "  g()",

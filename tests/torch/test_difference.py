@@ -11,6 +11,7 @@ import pytest
 import torch
 from processes import environment
 from depyf import cli, difference, difference_page, summary
+from depyf.difference.texts import Texts
 
 
 def first(x, flag=False):
@@ -138,7 +139,7 @@ def test_a_manifest_does_not_lead_out_of_its_dump(dumps, tmp_path):
     (tmp_path / "secret.py").write_text("secret")
     document["folder"] = str(tmp_path / "dump")
     os.mkdir(document["folder"])
-    assert difference._Texts(document, False).read("../secret.py") == ""
+    assert Texts(document, False).read("../secret.py") == ""
 
 
 def test_lines_that_moved_and_functions_counted_otherwise_are_no_other_reason_to_recompile(dumps):

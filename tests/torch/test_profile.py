@@ -8,10 +8,10 @@ import depyf
 import pytest
 import torch
 import warm
+from depyf.torch.profile import Profile, Timing
+from depyf.torch.profile.events import Sums
 from processes import environment, named_regions
 from programs import TORCH
-
-from depyf.torch.profile import Profile, Timing, _Sums
 
 #: earlier torch names its events in other ways
 NAMED = pytest.mark.skipif(TORCH < (2, 13), reason="the events' names are those of torch 2.13")
@@ -88,13 +88,13 @@ def test_compiled_code_that_torch_does_not_name_is_compiled_code_still():
     function = torch.compile(lambda x: x + 1, backend="eager")
     found = depyf.profile(function, torch.ones(3), calls=2)
     assert found.parts["python"] > 0
-    sums = _Sums()  # the events of torch 2.4
+    sums = Sums()  # the events of torch 2.4
     sums.add([("depyf: all calls", 0, 100), ("Torch-Compiled Region", 10, 90)])
     assert round(sums.parts["python"] * 1e6) == 80 and not sums.entries
 
 
 def test_what_is_inside_of_an_event_is_taken_off_it_once():
-    sums = _Sums()
+    sums = Sums()
     sums.add(
         [
             ("depyf: all calls", 0, 100),
@@ -298,7 +298,7 @@ class GraphModule(torch.nn.Module):
 
 def test_a_skipped_cuda_graph_is_told_with_its_reason():
     from depyf.model import Entry, Run
-    from depyf.torch.profile import _skips
+    from depyf.torch.profile.measuring import _skips
 
     entry = Entry("0/0", metrics={"cudagraph_skip_reason": "skipping cudagraphs due to\n mutation"})
     skips = _skips(Run(unattributed=[entry, entry]))
@@ -331,7 +331,7 @@ class Event:
 
 
 def sums(*events):
-    from depyf.torch.profile import sums_of
+    from depyf.torch.profile.events import sums_of
 
     found, _ = sums_of(type("Profiler", (), {"events": lambda self: list(events)})())
     return found, {part: round(seconds * 1e6) for part, seconds in found.parts.items()}

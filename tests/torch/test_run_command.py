@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 import warm
+from depyf import dumped
 from processes import environment, guards_tell_their_lines
 from programs import TORCH
-
-from depyf import dumped
 
 PROGRAM = """
 import atexit, os, pickle, sys
@@ -145,7 +144,7 @@ def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
     assert done.stdout == plain.stdout and "exit handler True" in plain.stdout
     assert done.returncode == plain.returncode == 1
     assert done.stderr.endswith(plain.stderr), done.stderr
-    assert "launch.py" not in done.stderr and "ValueError: of the program" in plain.stderr
+    assert "depyf/launch" not in done.stderr and "ValueError: of the program" in plain.stderr
     document = json.loads((tmp_path / "out" / "depyf.json").read_text())
     assert [function["name"] for function in document["functions"]][0] == "function"
     lines = done.stderr[: -len(plain.stderr)].splitlines()
@@ -215,15 +214,15 @@ def test_command_lines(monkeypatch):
 
 
 def test_a_folder_with_a_main_module(tmp_path, monkeypatch):
-    from depyf import launch
+    from depyf.launch import program
 
     package = tmp_path / "program"
     package.mkdir()
     (package / "__main__.py").write_text("import sys\nprint(sys.argv, __file__)\n")
-    code, attributes, first = launch._script(str(package))
+    code, attributes, first = program._script(str(package))
     assert first == str(package) and attributes["__file__"] == str(package / "__main__.py")
-    with pytest.raises(launch.LaunchError, match="__main__"):
-        launch._script(str(tmp_path))
+    with pytest.raises(program.LaunchError, match="__main__"):
+        program._script(str(tmp_path))
 
 
 def test_find_nonfinite(start, tmp_path):
@@ -558,11 +557,11 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
 def test_a_long_import_of_torch_is_told_on_a_terminal(stream, monkeypatch):
-    from depyf import launch
+    from depyf.launch.progress import Progress
 
     terminal = stream.isatty()
     stream = type(stream)()
-    with launch._Progress(stream, patience=0.1) as progress:
+    with Progress(stream, patience=0.1) as progress:
         time.sleep(1.2)
         assert not stream.getvalue()  # torch is there, and nothing waits for it
         progress.imports = True
@@ -578,12 +577,12 @@ def test_a_long_import_of_torch_is_told_on_a_terminal(stream, monkeypatch):
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
 def test_progress_of_a_long_compile(stream):
-    from depyf import launch
+    from depyf.launch.progress import Progress
     from depyf.torch.model import Entry, Function, Run
 
     entry = Entry("3/0")
     run = Run(functions=[Function("slow\x1b[31m", entries=[entry])])
-    with launch._Progress(stream, patience=0.1) as progress:
+    with Progress(stream, patience=0.1) as progress:
         progress.run = run
         for _ in range(200):
             time.sleep(0.05)
@@ -594,7 +593,7 @@ def test_progress_of_a_long_compile(stream):
     assert text.endswith("\r\033[K") == stream.isatty()  # the line is gone from a terminal
     entry.finished = True
     quiet = io.StringIO()
-    with launch._Progress(quiet, patience=0.0) as progress:
+    with Progress(quiet, patience=0.0) as progress:
         progress.run = run
         time.sleep(0.7)
     assert quiet.getvalue() == ""
@@ -703,11 +702,11 @@ def test_a_break_that_several_compiles_meet_is_told_once():
 
 
 def test_json_that_cannot_be_written_is_not_dropped_in_silence(monkeypatch):
-    from depyf import launch
+    from depyf.launch.told import Output
 
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(OSError, match="standard output is closed"):
-        launch._Output().write("{}")
+        Output().write("{}")
 
 
 def test_the_same_help_is_told_once():
@@ -1091,7 +1090,7 @@ def test_which_children_are_pythons(command, options, followed):
 
 
 def test_the_dump_of_another_program_is_not_written_over(tmp_path, capsys):
-    from depyf import launch
+    from depyf.launch.folders import own_folder
 
     def dump(folder, program):
         folder.mkdir()
@@ -1099,16 +1098,16 @@ def test_the_dump_of_another_program_is_not_written_over(tmp_path, capsys):
         (folder / "depyf.json").write_text(json.dumps(document))
 
     stream, name = io.StringIO(), str(tmp_path / "depyf_dump")
-    assert launch._own_folder(name, "a.py", False, stream) == name
+    assert own_folder(name, "a.py", False, stream) == name
     dump(tmp_path / "depyf_dump", "a.py")
-    assert launch._own_folder(name, "a.py", False, stream) == name
+    assert own_folder(name, "a.py", False, stream) == name
     assert stream.getvalue() == ""
-    assert launch._own_folder(name, "b.py", False, stream) == name + "_2"
+    assert own_folder(name, "b.py", False, stream) == name + "_2"
     assert "holds the dump of a.py; this one goes to " in stream.getvalue()
     dump(tmp_path / "depyf_dump_2", "b.py")
-    assert launch._own_folder(name, "b.py", False, stream) == name + "_2"
-    assert launch._own_folder(name, "c.py", False, stream) == name + "_3"
-    assert launch._own_folder(name, "c.py", True, stream) == name
+    assert own_folder(name, "b.py", False, stream) == name + "_2"
+    assert own_folder(name, "c.py", False, stream) == name + "_3"
+    assert own_folder(name, "c.py", True, stream) == name
 
 
 def test_a_folder_that_is_named_is_written_over_only_by_force(start, tmp_path):

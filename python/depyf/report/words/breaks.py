@@ -90,35 +90,11 @@ def of_break(found: Document) -> Said:
     found = _in_later_words(found)
     reason = found.get("reason") or "unknown"
     location = found.get("location") or ""
+    filename, line = split_location(location)
     stack = [str(text) for text in found.get("user_stack") or ()]
     source = last_code(stack)
     said = "%s\n%s\n%s\n> %s" % (reason, found.get("explanation") or "", location, source)
-    filename, line = split_location(location)
-    drawn = uses.drawn_at(filename, line) if _DRAWN.search(reason) else 0
-    if drawn:
-        said += "\n? line %d draws it" % drawn
-    elif _NUMBER.search(reason):
-        used, what = _use_of(filename, line)
-        said += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
-        said += "\n? line %d %s it" % (used, what) if used else ""
-    elif _SIZED.search(reason):
-        used = uses.sized_at(filename, line)
-        said += "\n? line %d asks for its size" % used if used else ""
-        said += _left_out(filename, used) if used else ""
-        said += "\n? does more than skip" if uses.replaced_at(filename, used) else ""
-        weighted = uses.gives_more(filename, line, "bincount", ("input", "minlength"))
-        said += "\n? has weights" if weighted else ""
-        counted = uses.counted_at(filename, line) if used else []
-        said += "\n? %s counts" % _lines(counted) if counted else ""
-    elif _PRINTS.search(said) and uses.prints_number(filename, line):
-        said += "\n? prints a number"
-    elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
-        said += "\n? packs sequences"
-    if _OF_NUMBER.search(raw):
-        said += "\n? decided by a number" + _left_out(filename, line)
-        said += "\n? does more than skip" if uses.replaced_at(filename, line) else ""
-    elif _BRANCH.search(reason) and uses.skips_at(filename, line):
-        said += "\n? skips what a mask keeps"
+    said += _told_by_source(raw, reason, said, filename, line, stack)
     raised = _RAISED.search(raw) if reason == _OBSERVED else None
     if raised and not raised.group("what").startswith("TypeError("):
         said = reason  # what is done at the line failed, and not torch
@@ -132,21 +108,7 @@ def of_break(found: Document) -> Said:
     told = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
     told = told or _exception_of_program(raised, explanation)
     why = told or _FOR_DEVELOPERS.sub("", explanation.split("\n")[0]).strip() or reason
-    # where the loop itself is the problem, its body is not
-    looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
-    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line, stack):
-        looped = break_rows.LEAVES.help
-    elif looped and uses.ends_loop_around(filename, line):
-        looped = break_rows.LEAVES.help
-    elif looped and _is_body_called(filename, line, stack):
-        looped = ()
-    given = advice_of(row, names) + [(one.text, "") for one in looped]
-    if row is not None and row.key in _LOGS and not _REORDERED.match(names.get("called", "")):
-        given = [one for one in given if not one[1].startswith(_REORDERS)]
-    if row and row.key in break_rows.OF_NONE:
-        asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
-        if not uses.asks_for_none(filename, asked):
-            given[:2] = given[1::-1]
+    given = _given(row, names, raw, filename, line, stack)
     foreign = bool(row and row.key not in break_rows.AROUND and in_others_library(filename, stack))
     if foreign:  # of what is done about the line, only a setting is the reader's
         given = [one for one in given if one[1].startswith(_SETS)]
@@ -174,6 +136,72 @@ def of_break(found: Document) -> Said:
         "url": found.get("url") or "",
         "raw": raw,
     }
+
+
+def _told_by_source(
+    raw: str, reason: str, said: str, filename: str, line: int, stack: Sequence[str]
+) -> str:
+    """What the program's source tells of a break, as lines that the rows of advice look for.
+
+    Args:
+        raw: all that torch printed.
+        reason: torch's name for the break.
+        said: what the rows look for without them.
+    """
+    told = ""
+    drawn = uses.drawn_at(filename, line) if _DRAWN.search(reason) else 0
+    if drawn:
+        told += "\n? line %d draws it" % drawn
+    elif _NUMBER.search(reason):
+        used, what = _use_of(filename, line)
+        told += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
+        told += "\n? line %d %s it" % (used, what) if used else ""
+    elif _SIZED.search(reason):
+        used = uses.sized_at(filename, line)
+        told += "\n? line %d asks for its size" % used if used else ""
+        told += _left_out(filename, used) if used else ""
+        told += "\n? does more than skip" if uses.replaced_at(filename, used) else ""
+        weighted = uses.gives_more(filename, line, "bincount", ("input", "minlength"))
+        told += "\n? has weights" if weighted else ""
+        counted = uses.counted_at(filename, line) if used else []
+        told += "\n? %s counts" % _lines(counted) if counted else ""
+    elif _PRINTS.search(said) and uses.prints_number(filename, line):
+        told += "\n? prints a number"
+    elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
+        told += "\n? packs sequences"
+    if _OF_NUMBER.search(raw):
+        told += "\n? decided by a number" + _left_out(filename, line)
+        told += "\n? does more than skip" if uses.replaced_at(filename, line) else ""
+    elif _BRANCH.search(reason) and uses.skips_at(filename, line):
+        told += "\n? skips what a mask keeps"
+    return told
+
+
+def _given(
+    row: Optional[advice.Row],
+    names: Mapping[str, str],
+    raw: str,
+    filename: str,
+    line: int,
+    stack: Sequence[str],
+) -> List[Tuple[str, str]]:
+    """(text, patch) of what helps against a break: that of its row, then of a loop around it."""
+    # where the loop itself is the problem, its body is not
+    looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
+    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line, stack):
+        looped = break_rows.LEAVES.help
+    elif looped and uses.ends_loop_around(filename, line):
+        looped = break_rows.LEAVES.help
+    elif looped and _is_body_called(filename, line, stack):
+        looped = ()
+    given = advice_of(row, names) + [(one.text, "") for one in looped]
+    if row is not None and row.key in _LOGS and not _REORDERED.match(names.get("called", "")):
+        given = [one for one in given if not one[1].startswith(_REORDERS)]
+    if row and row.key in break_rows.OF_NONE:
+        asked = line if row.key == "branch on a number" else uses.sized_at(filename, line)
+        if not uses.asks_for_none(filename, asked):
+            given[:2] = given[1::-1]
+    return given
 
 
 #: a sentence of torch's for those who write torch

@@ -95,7 +95,8 @@ def _called(code: str, marks: str, whole: bool, name: str = "") -> str:
 _LIBRARY = re.compile(
     r"[/\\]torch[/\\](nn|optim|utils|autograd|distributed|_dynamo|_functorch|_inductor)[/\\]|"
     r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python\d+\.\d+[/\\]|^<|[/\\]depyf[/\\](cli"
-    r"|launch|__main__)\.py$|[/\\]bin[/\\][^/\\.]+$|[/\\]__transformed_code_\d+_for_[^/\\]*$"
+    r"|launch([/\\]\w+)?|__main__)\.py$|[/\\]bin[/\\][^/\\.]+$"
+    r"|[/\\]__transformed_code_\d+_for_[^/\\]*$"
 )
 FRAME = re.compile(
     r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+)'

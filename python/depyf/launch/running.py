@@ -1,0 +1,217 @@
+"""`depyf run`: the program, and what looks at it while it runs."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO
+
+from depyf import summary
+from depyf.imports import WhenImported
+from depyf.launch.folders import dump_folder
+from depyf.launch.program import LaunchError, install_hook, program_of, run_as_main
+from depyf.launch.progress import Progress
+from depyf.launch.told import Output, tell
+from depyf.messages import StandardError
+
+if TYPE_CHECKING:
+    from depyf.model import Run
+
+#: exit code of a program that ended well and compiled more than --max-... allow
+OVER_BUDGET = 3
+
+
+def _require_torch() -> None:
+    from depyf.torch import compat
+
+    try:
+        if importlib.util.find_spec("torch") is None:
+            compat.require_torch()
+    except ImportError as error:
+        raise LaunchError(str(error))
+
+
+class _Recording:
+    """What looks at the program while it runs, and what is said of it at the end."""
+
+    def __init__(self, options: Any, folder: Optional[str], program: str, stream: TextIO) -> None:
+        from depyf.torch.capture import capture, prepare_debug
+
+        self._options = options
+        self._program = program
+        self._stream = stream
+        self._process = os.getpid()
+        self._block: Any  # one of the two context managers
+        if folder is not None:
+            self._block = prepare_debug(os.path.abspath(folder), caches=options.caches)
+        else:
+            self._block = capture(caches=options.caches)
+        self._workers: Any = None  # the folder of their dumps, where there is no other
+        self.follower: Any = None
+        if options.follow:
+            self._follow(folder)
+        self._output = Output() if options.json else None
+        self._finder: Any = None
+        if options.find_nonfinite:
+            from depyf.torch.numbers import watch_nonfinite
+
+            self._finder = watch_nonfinite(stream)
+        self.progress, self.opened = Progress(stream), contextlib.ExitStack()
+
+    def _follow(self, folder: Optional[str]) -> None:
+        import tempfile
+
+        from depyf.follow import Follower
+
+        if folder is None:
+            try:
+                self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
+            except OSError as error:
+                raise LaunchError(
+                    "there is no folder for what processes of the program compile: %s; set TMPDIR "
+                    "to one that can be written, or give --no-follow; nothing was run"
+                    % (error.strerror or error)
+                )
+            folder = self._workers.name
+        self.follower = Follower(folder, self._options.caches)
+
+    def begin(self) -> None:
+        """Opens all that needs torch, which the program has now."""
+        if os.getpid() != self._process:  # the program forked before it imported torch
+            if self.follower is not None:
+                self.follower.open_block()
+            return
+        self.progress.imported()
+        try:
+            self._open()
+        except Exception as error:  # the program goes on
+            self._stream.write(
+                "depyf run: nothing is captured: %s: %s\n" % (type(error).__name__, error)
+            )
+        if self._options.backend:
+            from depyf.torch import compat
+
+            try:
+                self.opened.enter_context(compat.forced_backend(self._options.backend))
+            except RuntimeError as error:  # the program goes on, with its own backend
+                self._stream.write("depyf run: --backend is ignored: %s\n" % error)
+
+    def _open(self) -> None:
+        run = self.progress.run = self.opened.enter_context(self._block)
+        run.program = self._program
+        run._advice = []
+        if self._finder is not None:
+            self.opened.enter_context(self._finder)
+        if self._options.profile:
+            from depyf.torch.profile import watch
+
+            self.progress.profile = self.opened.enter_context(watch(run))
+
+    def ensure_begun(self) -> None:
+        """The same for a program that has ended and never imported torch."""
+        if self.progress.run is None and os.getpid() == self._process:
+            self.begin()
+
+    def end(self) -> List[str]:
+        """Says what was recorded, and returns which budgets were exceeded, in words."""
+        exceeded: List[str] = []
+        if os.getpid() != self._process:
+            return exceeded  # a child that the program forked says nothing
+        if self.progress.run is not None:
+            exceeded = self._tell(self.progress.run)
+        if self._workers is not None:
+            self._workers.cleanup()
+        return exceeded
+
+    def _tell(self, run: "Run") -> List[str]:
+        try:
+            sys.stdout.flush()
+        except Exception:
+            pass
+        found: List[Dict[str, Any]] = []
+        if self.follower is not None:
+            from depyf import follow
+
+            found = follow.documents(self.follower.folder)
+        exceeded = _over_budget(run, self._options, found)
+        tell(run, self._options, found, self._finder, self._output, self._stream, exceeded)
+        profile = self.progress.profile
+        if profile is not None and profile.found is not None:
+            self._stream.write("%s\n" % profile.found)
+        told = ["depyf run: " + text for text in exceeded]
+        told += filter(None, [summary.numbers_explained("\n".join(told))])
+        self._stream.write("".join(text + "\n" for text in told))
+        return exceeded
+
+
+def run(options: Any) -> int:
+    """Runs a program as `depyf run` was told.
+
+    Args:
+        options: those of the command line, see depyf.cli.
+    Returns:
+        The exit code when the program ended without one of its own; its exceptions, SystemExit too,
+        pass through.
+    """
+    err: Any = StandardError(sys.stderr)
+    try:
+        (code, attributes, first_path), arguments = program_of(options)
+        _require_torch()
+        folder = dump_folder(options, arguments[0], err)
+        recording = _Recording(options, folder, arguments[0], err)
+    except LaunchError as error:
+        err.write("depyf run: %s\n" % error)
+        return error.code
+    except SyntaxError as error:
+        install_hook(error if options.module is None else None)
+        raise
+    except BaseException:  # of a package of the program
+        install_hook()
+        raise
+    install_hook()
+    exceeded: List[str] = []
+    try:
+        with recording.opened, recording.progress, recording.follower or contextlib.nullcontext():
+            # the program imports torch when it wants to: what it does before, such as setting
+            # variables that torch reads, counts
+            waiting = None
+            if "torch" in sys.modules:
+                recording.begin()
+            else:
+                waiting = WhenImported("torch", recording.begin)
+                recording.progress.imports = True
+            try:
+                run_as_main(code, attributes, first_path, arguments)
+            except BaseException:
+                install_hook()  # in front of the one that the program may have set
+                raise
+            finally:
+                if waiting is not None:
+                    waiting.remove()
+                recording.ensure_begun()
+    finally:
+        exceeded = recording.end()
+        if exceeded:
+            _leave_with(sys.exc_info()[1])
+    return OVER_BUDGET if exceeded else 0
+
+
+def _leave_with(raised: Optional[BaseException]) -> None:
+    # a program that failed by itself keeps its own exit code and its traceback
+    if raised is None or (isinstance(raised, SystemExit) and raised.code in (None, 0)):
+        raise SystemExit(OVER_BUDGET) from None
+
+
+def _over_budget(run: "Run", options: Any, workers: List[Dict[str, Any]]) -> List[str]:
+    wanted = {
+        "breaks": options.max_breaks,
+        "recompiles": options.max_recompiles,
+        "compile_seconds": options.max_compile_seconds,
+    }
+    if all(limit is None for limit in wanted.values()):
+        return []
+    from depyf.follow import merged
+
+    told = [] if options.json else [one for one in ("breaks", "recompiles") if vars(options)[one]]
+    return summary.over_budget(merged(run.to_json(), workers), told=told, **wanted)
