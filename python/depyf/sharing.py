@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from depyf.files import parse_json
 from depyf.schema import Document
 
-#: guards of an entry, and nodes of its graphs, from which on they stand in tables
+#: from so many guards of an entry, or nodes of its graphs, on, a table holds them
 FEW = 100
 #: characters that the tables of one file, and what it has deflated, may stand for
 _MOST = 1 << 28

@@ -58,7 +58,7 @@ class Texts:
             if mark is None:
                 found.append(text)
             else:  # torch asks it of each tensor, several times
-                marks[mark.group(1)] += 1
+                marks[mark.group("of")] += 1
         return sorted(found + [summary.folded_marks(count, of) for of, count in marks.items()])
 
     def breaks(self, entry: Document) -> List[str]:

@@ -115,7 +115,7 @@ class Entry:
     _torch_code: LiveObject = field(default_factory=LiveObject)
     _hooks_behind: List[str] = field(default_factory=list)
     _rests: List[Rest] = field(default_factory=list)
-    _broke_at: int = 0  # the line of the function behind which a rest of it goes on
+    _broke_at: int = 0  # the line of the function after which a resume function of it continues
     _goes_on: str = ""  # of a resume function, what its own source says that it is
     _notes: str = ""  # what `source` says of resume functions
     _spans_of: Tuple[int, List[List[Any]]] = (0, [])  # how many marks `spans` was made of, and it

@@ -163,7 +163,7 @@ class Rest:
 
     Attributes:
         name: what the entry's source calls it.
-        title: what it is called before a reader.
+        title: its name in texts for a reader.
         files: which files its code is in, or will be, as a pattern.
     """
 

@@ -1,4 +1,4 @@
-"""What functions, resume functions and backward passes are called before a reader."""
+"""Names of functions, resume functions and backward passes in texts for a reader."""
 
 import re
 from typing import List

@@ -15,17 +15,18 @@ from depyf.report import words
 from depyf.report.overview import Node
 from depyf.report.words.stacks import short_place
 
-#: key -> nodes below; key -> number of its form; node, depth and count of one row: _PLAIN where it
-#: stands for a function that runs as plain Python, and has rows below it
+#: key of a node -> the nodes below it
 Children = Dict[str, List[Node]]
+#: key of a node -> number of the form of what is below it
 Forms = Dict[str, int]
+#: node, depth, and for how many nodes the row is; _PLAIN for a function that runs as plain Python
 Row = Tuple[Node, int, int]
 
 _PLAIN = -1
 _DEEPEST = 12  # a deeper row is drawn at this indent
-#: compiles up to which all is one picture; subtrees of one form in a row that are drawn; rows of
-#: one picture
-_FEW, _ALIKE, _ROWS = 20, 3, 60
+_FEW = 20  # compiles up to which all is one picture
+_ALIKE = 3  # neighbouring subtrees of one form that are drawn
+_ROWS = 60  # rows of one picture
 _WIDE = 100  # columns of a row as text
 
 

@@ -15,10 +15,11 @@ from depyf.summary.counting import (
     place_of_break,
     user_line,
 )
-from depyf.summary.guards import MARK, folded_marks, guards_text
+from depyf.summary.guards import folded_marks, guards_text
 from depyf.summary.ranks import rank_logs, rank_of, ranks
 from depyf.summary.recompiles import reason_parts, recompiles_text
 from depyf.summary.run import numbers_explained, summary, unwritten
+from depyf.trace.guard_text import MARK
 
 __all__ = [
     "MANIFEST",

@@ -7,9 +7,7 @@ from typing import Dict, List, Set, Tuple
 from depyf.schema import Document
 from depyf.summary.counting import all_entries, many
 from depyf.terminal import parse_place, shown
-
-#: torch's own guards that a tensor has no mark of mark_dynamic and its like
-MARK = re.compile(r"^hasattr\((.+), '_dynamo_\w*indices'\) == False$")
+from depyf.trace.guard_text import MARK
 
 
 def folded_marks(count: int, things: str) -> str:
@@ -72,7 +70,7 @@ def guards_text(document: Document, line: str, links: bool = False) -> str:
                 )
                 mark = MARK.match(guard["text"])
                 if mark:
-                    marks.setdefault((len(lines), head), []).append(mark.group(1))
+                    marks.setdefault((len(lines), head), []).append(mark.group("of"))
                     continue
                 kind = guard["kind"] + ": " if guard["kind"] else ""
                 lines.append(head + kind + shown(guard["text"]))

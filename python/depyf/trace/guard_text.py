@@ -338,9 +338,9 @@ _DTYPES = {
     10: "complex128",
     15: "bfloat16",
 }
-#: the devices of autocast in torch's order; another number of them is that of another torch
+#: the devices of autocast in torch's order; a torch of another version may have others
 _AUTOCAST = ("CPU", "CUDA", "MTIA", "MAIA", "XPU", "IPU", "HPU", "XLA", "PrivateUse1", "MPS")
-#: parts of the state that are named for people, beside autocast and what `_setting` joins
+#: parts of the state and their words, without autocast and what `_setting` joins
 _SETTINGS = {
     "grad_mode": "grad mode",
     "default_dtype": "default dtype",

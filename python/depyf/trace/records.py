@@ -35,9 +35,9 @@ _NOT_MADE = (
     "ir_pre_fusion",
     "ir_post_fusion",
 )
-#: the lines of the program in torch's text of an error while it traces them
-#: the stack of the operation at which a graph that was walked failed
+#: in torch's text of an error: the stack of the operation of the graph that raised it
 _OF_OPERATION = re.compile(r"^Original traceback:\n((?: +.*\n)+)", re.MULTILINE)
+#: and the lines of the program that torch was tracing
 _USER_CODE = re.compile(r"^from user code:\n((?: +\S.*(?:\n|$))+)", re.MULTILINE)
 #: what is kept of a record about one of torch's caches
 _CACHE_KEYS = (
@@ -297,7 +297,7 @@ class Records:
         if record.payload is None:
             return
         found = parse_break(record.payload, record.attempt)
-        # a frame that is started again reports the break which made it start again once more
+        # torch starts a frame again because of a break, and reports this break a second time
         if all(
             (known.reason, known.location) != (found.reason, found.location)
             for known in entry.breaks

@@ -176,13 +176,13 @@ class Node(Titled):
 
     @property
     def beside(self) -> str:
-        """What stands behind its title, where other code of that title is to be told from it."""
+        """What follows its title where other code has the same title."""
         through = ", through " + self.through if self.through else ""
         return through + self.elsewhere
 
     @property
     def where(self) -> str:
-        """Its place for people."""
+        """Its file and line, in words."""
         if self.is_backward_pass and not self.is_resume:
             return TRACED_BACKWARD
         return "%s:%d" % self.place if self.place[1] else self.place[0]

@@ -58,8 +58,8 @@ def _with_all_frames(details: Any) -> Any:
 
 
 class _TakeText(logging.Filter):
-    """Lets `take`, which must not raise, have the texts of a logger; those that somebody else
-    listens to pass.
+    """Hands each text of a logger to `take`, which must not raise. The text goes on to the log only
+    if the logger was enabled before.
     """
 
     def __init__(self, take: Callable[[logging.LogRecord], None], was_enabled: bool) -> None:
@@ -103,7 +103,7 @@ class Hub:
         self._hook: Any = None
         self._handler: Optional[_TraceHandler] = None
         self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
-        self._taken: Set[str] = set()  # kinds of texts that stand in for the trace
+        self._taken: Set[str] = set()  # kinds of texts that replace records of the trace
         self._fusion_attached = False
         self._fusion: List[Callable[[], None]] = []  # each ends the watch on one of its loggers
         self._in_child: Optional[Callable[[], None]] = None
