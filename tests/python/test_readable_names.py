@@ -413,7 +413,7 @@ def test_no_local_is_called_like_a_builtin():
         "    tmp_3 = tmp_2['max']\n"
         "    return tmp_1(tmp_2, tmp_3, tmp_3)\n"
     )
-    assert "int_1 = builtins_dict['int']" in result.source, result.source
+    assert "builtin_int = builtins_dict['int']" in result.source, result.source
     assert not re.search(r"\b(int|max) = ", result.source)
 
 

@@ -1,5 +1,6 @@
 """What a dump holds is shown as text, whatever it is: an injection in every field, controls, surrogates, huge constants."""
 
+import importlib
 import json
 import os
 import random
@@ -11,7 +12,6 @@ import pytest
 
 import depyf
 from depyf import cli, files, report, summary
-from depyf.report import page as page_module
 from depyf.report import tracelog, words
 from tests.report.conftest import unpacked
 
@@ -52,7 +52,8 @@ def poisoned(value, key=""):
 @pytest.fixture(params=["plain", "packed"])
 def packing(request, monkeypatch):
     """Small pages hold their texts as text, others compressed; both for the same dumps."""
-    monkeypatch.setattr(page_module, "_PLAIN", 1 << 30 if request.param == "plain" else 0)
+    render = importlib.import_module("depyf.report.page.render")
+    monkeypatch.setattr(render, "_PLAIN", 1 << 30 if request.param == "plain" else 0)
     return request.param
 
 
