@@ -271,7 +271,7 @@ def test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled(tmp_pat
         assert "not called while" not in text, name
     ran = (
         "orch made no code for it and did not trace it: it found no tensor and no module among its "
-        "variables, and it ran as plain Python."
+        "variables. A call that reaches it runs as plain Python."
     )
     for name in list(texts)[:3]:
         told = " ".join(texts[name].replace("\n#", "").split())

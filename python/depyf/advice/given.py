@@ -73,11 +73,14 @@ def is_assigned(function_at: Place, name: str) -> bool:
 
 def comes_from(at: Place, name: str) -> bool:
     """Whether a function computes a name from what it assigns at a line; True where its source is
-    not there.
+    not there. What is `nonlocal` or `global` has its value from an earlier call.
     """
     function = uses.function_around(*at)
     if function is None:
         return True
+    kept = [one for one in ast.walk(function) if isinstance(one, (ast.Nonlocal, ast.Global))]
+    if any(name.partition("[")[0].partition(".")[0] in one.names for one in kept):
+        return False
     assigned: Set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):

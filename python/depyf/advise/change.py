@@ -21,12 +21,13 @@ from typing import Tuple
 #: torch met it) of the break that keeps uncompiled what the change is about, or None; `first` are
 #: the changes of recompiles that are to be made before, as without the break all of a function is
 #: compiled again for them: with one of the two, `seconds` are no figure; nor are they where there
-#: are `kept_out`, calls that the change must not have compiled (`outside.Call`)
+#: are `kept_out`, calls that the change must not have compiled (`outside.Call`), or `counts`:
+#: (file, line, what is changed from its own value) in functions that torch would compile then
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause alone left first kept_out",
-    defaults=(None, (), ()),
+    "shown_at outermost unsure cause alone left first kept_out counts",
+    defaults=(None, (), (), ()),
 )
 #: what a patch asks of a run: the file that it began with, and its nodes
 Known = namedtuple("Known", "program nodes")
@@ -44,7 +45,8 @@ def fails(one: Change) -> bool:
 
 def is_open(change: Change) -> bool:
     """Whether it depends on other changes what a change saves."""
-    return bool(change.unsure or change.left or change.first or change.kept_out)
+    waits = change.left or change.first or change.kept_out
+    return bool(change.unsure or waits or change.counts)
 
 
 def is_late(change: Change) -> bool:

@@ -13,7 +13,7 @@ from depyf.advise.joining import (
     without_gone,
 )
 from depyf.advise.order import Order, taken_one_by_one
-from depyf.advise.outside import kept_out
+from depyf.advise.outside import counts_in, kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
 from depyf.advise.wording import left_out, saving, sentences_of, told_given_up
 from depyf.schema import Document
@@ -137,6 +137,7 @@ def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Ch
     kept = [kept_by(change, one) for one in failing]
     left = next(((place, met) for place, met in kept if place is not None), None)
     more = {"first": tuple(recompiled_behind(change, every)), "kept_out": kept_out(change, nodes)}
+    more["counts"] = counts_in(failing)
     return change._replace(left=left, **more)
 
 

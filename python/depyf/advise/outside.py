@@ -69,9 +69,25 @@ def _own_calls(file: str, function: Any) -> Iterator[Tuple[ast.Call, Any]]:
             yield node, called
 
 
-def _counted(function: Any) -> str:
-    """An attribute that a function computes from its own value, as a counter; "" for none."""
+def counts_in(failing: Sequence[Change]) -> Tuple[Tuple[str, int, str], ...]:
+    """(file, line, attribute) where the functions that torch gave up change an attribute from its
+    own value: compiled, they may be compiled for each value.
+    """
+    found: Dict[Tuple[str, int, str], None] = {}
+    for node in (node for one in failing for node in one.cause["nodes"]):
+        file, line = met_at(node)
+        for at in list(_counters(uses.function_around(file, line)))[:1] if line else ():
+            found[file, at.lineno, uses.path_of(at.target)] = None
+    return tuple(found)
+
+
+def _counters(function: Any) -> Iterator[ast.AugAssign]:
+    """Where a function computes an attribute from its own value, as a counter."""
     for node in uses.walked(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
-            return uses.path_of(node.target)
-    return ""
+            yield node
+
+
+def _counted(function: Any) -> str:
+    """The first attribute that a function computes from its own value; "" for none."""
+    return next((uses.path_of(node.target) for node in _counters(function)), "")

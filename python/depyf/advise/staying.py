@@ -94,6 +94,8 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     of_numbers = _OF_NUMBERS not in settings_in(change.advice)
     file, begin = node.place
     needed = uses.values_needed_in(file, begin, of_numbers)
+    if _uncut(node):  # elsewhere torch cuts the graph, and compiles what is in front of the cut
+        needed = [one for one in needed if uses.uncut_around(file, one)]
     orders = failing.row in breaks.BECOME_TENSORS
     line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False

@@ -34,7 +34,7 @@ def saving(change: Change) -> str:
         return "no figure yet"
     if change.kept_out:
         return "no figure"
-    if change.unsure:
+    if change.unsure or change.counts:
         return "may save or cost compile time"
     more = " more" if change.alone - change.seconds >= 0.005 else ""
     if change.seconds >= 0.005 and _is_given_up(change):
@@ -85,6 +85,7 @@ def longer(change: Change, links: bool) -> List[str]:
 def _before_or_next(change: Change, links: bool) -> List[str]:
     rows = [_kept_out(one, links) for one in change.kept_out[:_NAMED]]
     rows += [_BEFORE % _named(one, links) for one in change.first[:1]]
+    rows += [_COUNTS % (name, place(at, line, links)) for at, line, name in change.counts[:1]]
     if change.left:
         (file, line), met = change.left
         rows.append((_NEXT if met else _MAY_BE_NEXT) % place(file, line, links))
@@ -116,6 +117,12 @@ _MAY_BE_NEXT = "the next break there may be %s: then the function stays uncompil
 _BEFORE = (
     "first the change for %s: torch compiles what is behind this line again and again for it, and "
     "without the break it would compile the whole function as often"
+)
+
+
+_COUNTS = (
+    "then torch compiles the function that changes %s at %s, and may do so for each value: make "
+    "that change outside of it first"
 )
 
 

@@ -63,6 +63,25 @@ def f(tensors):
 
 result = [f([torch.ones(3)] * count) for count in (2, 3, 4)]
 """
+_IN_NEW_OBJECT = """
+from dataclasses import dataclass, replace
+
+@dataclass
+class State:
+    total: torch.Tensor
+    seen: list
+
+@torch.compile(backend="eager")
+def f(state, x):
+    return replace(state, total=state.total + x)
+
+state = State(torch.zeros(3), [])
+result = []
+for _ in range(4):
+    state = f(state, torch.ones(3))
+    state.seen.append(state.total)
+    result.append(state.total)
+"""
 _HISTORY = """
 history = []
 
@@ -143,7 +162,8 @@ for places in ("ab", "abc", "bcac"):
         [
             helps(
                 "A list that grows at each call is guarded by its length, and by each number in "
-                "it: append outside of the compiled function, and do not read the list inside.",
+                "it: append outside of the compiled function. Do not read the list inside, nor "
+                "give it to an object that is made there, as dataclasses.replace does.",
                 _HISTORY,
                 """
 history = []
@@ -286,6 +306,37 @@ def f(x, at):
     return x + seen.sum()
 
 result = [f(torch.ones(3), torch.tensor([index])) for index in range(4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "length of a list in a new object",
+        "",
+        [
+            helps(
+                "torch guards the length of a list that the function gives to an object that it "
+                "makes, as dataclasses.replace does. If nothing else in the function uses the "
+                "list, keep it out of what the function is given.",
+                _IN_NEW_OBJECT,
+                """
+from dataclasses import dataclass, replace
+
+@dataclass
+class State:
+    total: torch.Tensor
+
+@torch.compile(backend="eager")
+def f(state, x):
+    return replace(state, total=state.total + x)
+
+seen = []
+state = State(torch.zeros(3))
+result = []
+for _ in range(4):
+    state = f(state, torch.ones(3))
+    seen.append(state.total)
+    result.append(state.total)
 """,
             )
         ],

@@ -347,6 +347,9 @@ def _find_after(reason: words.Said, entry: Document) -> None:
     """
     wanted = words.short(reason["name"])
     for guard in entry.get("guards") or ():
+        of_tensor = guard.get("kind") == "TENSOR_MATCH" and reason["kind"] == "value"
+        if of_tensor and words.short(str(guard.get("source") or "")) == wanted:
+            words.describe_value_of_type(reason, "tensor")
         text = words.short(str(guard.get("text") or ""))
         if wanted not in text:
             continue

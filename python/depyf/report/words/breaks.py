@@ -479,7 +479,7 @@ def gives_up(is_rest: bool) -> str:
     """
     return (
         "torch skips the %s function: it runs as plain Python, and torch compiles only functions "
-        "that it calls, except torch's own (such as the modules of torch.nn)."
+        "that it calls, of torch's own (such as the modules of torch.nn) not all."
     ) % ("rest of the" if is_rest else "whole")
 
 

@@ -379,7 +379,7 @@ def describe_any(
     """
     name, before = found["name"], found["before"]
     known = [one for one in guards if conditions.holds(one, name, before) is False]
-    asked = [one for one in guards if conditions.asks_of(one, name)]
+    asked = [one for one in guards if conditions.asks_of(one, name) and "hasattr(" not in one]
     asked.sort(key=lambda one: " == " not in one)
     asked = [re.sub(r"\btorch\._sym_(\w+)", r"\1", one) for one in asked]
     any_number = "is another number; from here on any number fits"

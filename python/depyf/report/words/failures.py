@@ -62,8 +62,8 @@ _NOTHING_IN_ONLY_REST = (
 #: torch decides so before it begins a compile
 _LOOKED_AT = (
     "torch made no code for it and did not trace it: it found no tensor and no module among its "
-    "variables, and it ran as plain Python. Torch searches lists, tuples and dicts of those, and "
-    "no other objects."
+    "variables. A call that reaches it runs as plain Python. Torch searches lists, tuples and "
+    "dicts of those, and no other objects."
 )
 RUNNING = "the block ended while torch was compiling it"
 UNFINISHED = "the block ended before torch had finished this compile: its guards are not known"

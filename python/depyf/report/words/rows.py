@@ -225,6 +225,10 @@ def keys_row(found: Said) -> str:
 IN_MODULES = re.compile(r"\._modules$")
 
 
+#: torch's own line at which the objects of a program's class are made in compiled code
+_GIVEN_TO_NEW = re.compile(r"^obj\.__init__\(\*args, \*\*kwargs\)")
+
+
 def length_row(found: Said) -> str:
     """The row of a changed length, by what the function does with the container, and by the source
     line that asked for it.
@@ -232,6 +236,8 @@ def length_row(found: Said) -> str:
     source = found["source"]
     if IN_MODULES.search(found["name"]):
         return "number of modules"
+    if _GIVEN_TO_NEW.match(source):
+        return "length of a list in a new object"
     used = uses.container_uses(found["file"], found["line"], found["name"])
     row = list_row(used)
     if row:

@@ -58,10 +58,10 @@ def original_text(function: Function, name: str, signature: Signature, token: st
     text = (
         function_text(function.source, safe_name(function.name), name) if function.source else None
     )
-    if text is not None and function.source_origin == "file":
+    if function.source_origin == "file":
         try:
             node = function_in(function.source, safe_name(function.name))[0]
-            if code is None or _fits(node, text, code, name):
+            if text is not None and (code is None or _fits(node, text, code, name)):
                 return text
         except (SyntaxError, ValueError, StopIteration, RecursionError):
             pass_on()
