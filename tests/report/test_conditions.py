@@ -45,3 +45,29 @@ def test_a_condition_is_read_where_it_asks_for_one_number(condition, name, value
 )
 def test_what_is_computed_is_told_from_what_has_a_name(name, computed):
     assert conditions.is_computed(name) == computed
+
+
+@pytest.mark.parametrize(
+    "one, other, wanted",
+    [
+        ("(n % 3) == 0", "(n % 3) == 2", True),
+        ("(n % 3) == 0", "(n % 3) == 0", False),
+        ("(n % 3) == 0", "(n % 2) == 1", False),
+        ("low <= 0.5", "low > 0.5", True),
+        ("low <= 0.5", "low >= 0.5", False),
+        ("low < 0.5", "low >= 0.5", True),
+        ("low > 0.5", "low < 2.0", False),
+        ("0.5 < low", "low == 0.25", True),
+        ("2 <= n <= 5", "6 <= n", True),
+        ("2 <= n <= 5", "n >= 5", False),
+        ("n == 4", "n != 4", True),
+        ("n != 4", "n != 5", False),
+        ("n < m", "n >= m", True),
+        ("n < m", "n >= k", False),
+        ("n < 2 or n > 5", "n == 3", False),  # joined conditions are not compared
+    ],
+)
+def test_conditions_that_no_number_fulfils_together(one, other, wanted):
+    pairs = [(a, b) for a in conditions.comparisons(one) for b in conditions.comparisons(other)]
+    assert any(conditions.exclude(a, b) for a, b in pairs) is wanted
+    assert any(conditions.exclude(b, a) for a, b in pairs) is wanted

@@ -2725,3 +2725,127 @@ torch.compile(f, backend="eager")(torch.ones(3))
     line = 1 + (tmp_path / "a.py").read_text().partition("print(")[0].count("\n")
     assert "The rest of f after line %d runs uncompiled at each call because of it" % line in told
     assert " f runs uncompiled" not in told
+
+
+_COUNTS_AND_DECIDES = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+
+    def forward(self, x, n):
+        for i in range(n % 3):
+            x = x + i
+        self.steps += 1
+        return x * self.steps
+
+run = torch.compile(Net(), backend="eager")
+for n in (2, 3, 4, 5, 6, 7):
+    run(torch.ones(3), n)
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the compiles are of torch 2.13")
+def test_a_compile_that_a_condition_asks_for_is_told_of_no_other_change(tmp_path):
+    told = advise.text(run_of_program(_COUNTS_AND_DECIDES, tmp_path / "a.py"), most=9)
+    steps = [one for one in re.split(r"(?m)^(?=\d+\. )", told) if "integer attributes" in one]
+    assert "self.steps was 1, is 2; beside it, n % 3 was 0, is 1" in steps[0], told
+    (counted,) = re.findall(r"of the 6 compiles, (\d+) are because", steps[0])
+    setting = "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+    after = run(setting + _COUNTS_AND_DECIDES, "counts and decides")[1]
+    assert len(after) == 6 - int(counted)
+
+
+_OTHER_TOO = """
+@torch.compile(backend="eager")
+def f(t, x, extra):
+    x = x * t
+    for name in extra:
+        x = x + extra[name]
+    return x
+
+for k in range(2):
+    f(k + 2, torch.ones(SIZE), {name: torch.ones(1) for name in NAMES})
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the compiles are of torch 2.13")
+@pytest.mark.parametrize(
+    "size, names, told",
+    [
+        ("1 + k", "'ab'", "beside it, x.size(0) was 1, is another"),
+        ("4", "'ab'[: k + 1]", "beside it, len(extra) was 1, is 2"),
+    ],
+)
+def test_a_number_whose_compile_something_else_asks_for_saves_none(tmp_path, size, names, told):
+    text = _OTHER_TOO.replace("SIZE", size).replace("NAMES", names)
+    found = advise.text(run_of_program(text, tmp_path / "a.py"))
+    assert told in found, found
+    assert "because of this" not in found, found
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_a_break_before_a_rest_that_only_counts_has_no_figure(tmp_path):
+    text = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rounds = 0
+
+    def forward(self, x):
+        x = x * 2
+        print("of", x.shape)
+        self.rounds += 1
+        if self.rounds > 2:
+            x = x * 2
+        return x
+
+run = torch.compile(Net(), backend="eager")
+for _ in range(4):
+    run(torch.ones(3))
+"""
+    told = advise.text(run_of_program(text, tmp_path / "a.py"))
+    assert re.search(r"(?m)^1\. no figure  \S*a\.py", told), told
+    assert "it changes self.rounds, so without the break torch may compile all" in told
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_functions_that_share_compiles_are_given_dynamic_true_together(tmp_path):
+    text = """
+def shared(x):
+    print("of", x.shape)
+    return x.sin()
+
+@torch.compile(backend="eager")
+def first(x):
+    return shared(x) + 1
+
+@torch.compile(backend="eager")
+def second(x, n):
+    return shared(x) * n
+
+for n in (2, 3):
+    first(torch.ones(4))
+    second(torch.ones(4), n)
+"""
+    told = advise.text(run_of_program(text, tmp_path / "a.py"))
+    line = text[: text.index("def first")].count("\n") + 1
+    form = r"not in the patch: give the torch\.compile of first dynamic=True, too: \S*a\.py:(\d+)"
+    assert [int(one) for one in re.findall(form, told)] == [line - 1], told
+    given = '@torch.compile(backend="eager", dynamic=True)\ndef '
+    plain = given.replace(", dynamic=True", "")
+    compiled = [
+        len(
+            run(
+                text.replace(plain + "second", given + "second").replace(
+                    plain + name, given + name
+                ),
+                name,
+            )[1]
+        )
+        for name in ("second", "first")
+    ]
+    before = len(run(text, "shared")[1])
+    assert compiled[0] >= before > compiled[1]

@@ -4,7 +4,7 @@ whether a number fulfils them. Nothing of them is run: they are read as arithmet
 
 import ast
 import re
-from typing import Any, Callable, Dict, Optional, Pattern, Set
+from typing import Any, Callable, Dict, List, Optional, Pattern, Set, Tuple
 
 from depyf import compiling
 
@@ -53,6 +53,50 @@ def names(condition: str) -> Set[str]:
     return set(_NAME.findall(condition)) - {"and", "or", "not"}
 
 
+#: what a condition compares, how, and with what
+Comparison = Tuple[str, str, str]
+_OPERATORS = re.compile(r"\s(==|!=|<=|<|>=|>)\s")
+_JOINED = re.compile(r"\b(and|or|not|if|is|in)\b|['\"]")
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def comparisons(condition: str) -> List[Comparison]:
+    """The comparisons of a condition, with a number on the right side where one side is a number:
+    ("n", ">=", "2") and ("n", "<=", "5") of "2 <= n <= 5"; none of what joins conditions.
+    """
+    parts = _OPERATORS.split(condition.strip())
+    if _JOINED.search(condition):
+        return []
+    found = []
+    for at in range(0, len(parts) - 2, 2):
+        left, how, right = parts[at : at + 3]
+        turned = _number(left) is not None
+        found.append((right, _TURNED[how], left) if turned else (left, how, right))
+    return found
+
+
+def exclude(one: Comparison, other: Comparison) -> bool:
+    """Whether no value fulfils two comparisons."""
+    a, b = _number(one[2]), _number(other[2])
+    if one[0] != other[0] or None in (a, b) and one[2] != other[2]:
+        return False
+    if a is None or b is None:
+        a = b = 0.0  # both are compared with the same
+    for how, value, against, bound in ((one[1], a, other[1], b), (other[1], b, one[1], a)):
+        if how == "==" and not _COMPARE[_NODES[against]](value, bound):
+            return True
+        if how in ("<", "<=") and against in (">", ">="):
+            return value < bound or value == bound and (how, against) != ("<=", ">=")
+    return False
+
+
+def _number(text: str) -> Optional[float]:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def _named(name: str) -> Pattern[str]:
     return re.compile(r"(?<![\w.\]])%s(?![\w.\[])" % re.escape(name))
 
@@ -72,6 +116,14 @@ _COMPARE: Dict[Any, Callable[[Any, Any], bool]] = {
     ast.LtE: lambda a, b: a <= b,
     ast.Gt: lambda a, b: a > b,
     ast.GtE: lambda a, b: a >= b,
+}
+_NODES = {
+    "==": ast.Eq,
+    "!=": ast.NotEq,
+    "<": ast.Lt,
+    "<=": ast.LtE,
+    ">": ast.Gt,
+    ">=": ast.GtE,
 }
 #: sympy's functions of two numbers
 _CALLS: Dict[str, Callable[[Any, Any], Any]] = {

@@ -10,7 +10,7 @@ from depyf.advise.staying import failing_in, met_at, removed_by
 
 #: a call of the program's own function, as `spelt`, that is to stay outside of compiled code;
 #: `counted` is the attribute that it changes from its own value, "" for none; `seen`: whether torch
-#: compiled it, again and again
+#: compiled it, again and again; without `spelt`, the rest of a function behind a break at the line
 Call = namedtuple("Call", "file line spelt counted seen")
 
 
@@ -19,7 +19,7 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
     again for a reason that stays: compiled with that code, they may cost more than it saves.
     """
     if not _compiles_around(change):
-        return ()
+        return _counting_behind(change)
     compiled: Dict[Any, List[Any]] = {}
     for node in nodes:
         compiled.setdefault(node.place[0], []).append(node)
@@ -41,6 +41,22 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
                     spelt = uses.path_of(call.func)
                     told = Call(file, call.lineno, spelt, _counted(called), bool(again))
                     found.setdefault(told[:3], told)
+    return tuple(found.values())
+
+
+def _counting_behind(change: Change) -> Tuple[Call, ...]:
+    """The rests of functions behind the breaks of a change that had nothing to compile, so that
+    torch leaves them alone, and that count in an attribute: compiled with what is before the break,
+    they may take a compile for each value.
+    """
+    every = [one for one in (change,) + change.also if one.kind == "break"]
+    found: Dict[Tuple[str, int], Call] = {}
+    for node in [each for one in every for cause in one.cause["nodes"] for each in cause.children]:
+        file, begin = node.place[0], node.resumes_at
+        function = uses.function_around(file, begin) if node.is_empty and begin else None
+        counted = _counted(function, begin) if function is not None else ""
+        if counted:
+            found.setdefault((file, begin), Call(file, begin, "", counted, False))
     return tuple(found.values())
 
 
@@ -88,6 +104,7 @@ def _counters(function: Any) -> Iterator[ast.AugAssign]:
             yield node
 
 
-def _counted(function: Any) -> str:
-    """The first attribute that a function computes from its own value; "" for none."""
-    return next((uses.path_of(node.target) for node in _counters(function)), "")
+def _counted(function: Any, after: int = 0) -> str:
+    """The first attribute that a function computes after a line from its own value; "" for none."""
+    found = (node for node in _counters(function) if node.lineno > after)
+    return next((uses.path_of(node.target) for node in found), "")

@@ -98,6 +98,8 @@ def sentences_of(change: Change) -> List[str]:
 
 
 def _kept_out(call: Any, links: bool) -> str:
+    if not call.spelt:
+        return _COUNTS_BEHIND % (place(call.file, call.line, links), call.counted)
     why = "torch compiles it again and again, and with it all that is compiled together"
     if not call.seen:
         what = "changes %s, so torch may compile for each value" % call.counted
@@ -111,6 +113,10 @@ def _kept_out(call: Any, links: bool) -> str:
     )
 
 
+_COUNTS_BEHIND = (
+    "what follows %s had nothing to compile, and runs uncompiled in this run; it changes %s, so "
+    "without the break torch may compile all of the function for each value"
+)
 _NEXT = "the next break there is %s: until it is removed, too, the function stays uncompiled"
 _MAY_BE_NEXT = "the next break there may be %s: then the function stays uncompiled"
 #: of a break behind which a function is compiled again and again
@@ -145,6 +151,7 @@ def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
     every = (change,) + change.also
     covered = {outermost(one.cause["nodes"][0]) for one in every if one.patch}
     asked = [frame for one in every if "dynamic=True" in one.advice for frame in one.outermost]
+    asked += _sharing(set(asked), nodes)
     first = {tuple(node.frame): node for node in reversed(nodes)}
     left = [first[one] for one in dict.fromkeys(asked) if one not in covered and one in first]
     rows = [
@@ -153,6 +160,21 @@ def not_patched(change: Change, nodes: List[Any], links: bool) -> List[str]:
         for node in sorted(left, key=lambda node: node.place)
     ]
     return first_of(rows, "not in the patch: %d more")
+
+
+def _sharing(given: Set[Any], nodes: List[Any]) -> List[Any]:
+    """The functions whose torch.compile is not given dynamic=True, and that meet breaks which those
+    that are given it meet, too: what breaks there is compiled by itself, once for both only where
+    both have the same settings.
+    """
+    met: Dict[Any, Set[Any]] = {}  # the places of breaks by the function of the program's call
+    for node in nodes:
+        settings = (node.entry.get("metrics") or {}).get("settings") or {}
+        if settings.get("assume_static_by_default") is not False:
+            places = {(one["file"], one["line"]) for one in node.breaks if one["line"]}
+            met.setdefault(outermost(node), set()).update(places)
+    own: Set[Any] = set().union(*(met.get(one, set()) for one in given))
+    return [one for one, places in met.items() if one not in given and places & own]
 
 
 def called_from(change: Change, links: bool) -> List[str]:

@@ -25,7 +25,7 @@ def tell_differing(nodes: Sequence[Node]) -> None:
             if reason["row"] in advice.NORMAL + advice.NO_ACTION + ("value of each object",):
                 continue
             tried = node.tried(reason["tried"])
-            others = differing_in(reason, tried, node.entry) if tried is not None else []
+            others = _differing_least(node, reason)
             owner = _changed_whole(reason)  # one change of all that it holds
             if owner:
                 beside = [one for one in others if not one[0].startswith(owner + "[")]
@@ -39,6 +39,19 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 words.describe_differing(reason, others)
             elif tried is not None:
                 words.describe_numbers(reason, numbers_beside(reason, tried, node.entry))
+
+
+def _differing_least(node: Node, reason: words.Said) -> List[Tuple[str, str, str]]:
+    """As `differing_in`, of the earlier compile that differs in least of those that do not fit for
+    the same as a reason: without it, that one may fit.
+    """
+    same = [one for one in node.reasons if (one["row"], one["name"]) == _what(reason)]
+    tried = [node.tried(one["tried"]) for one in [reason] + same]
+    return min((differing_in(reason, one, node.entry) for one in tried if one), key=len, default=[])
+
+
+def _what(reason: words.Said) -> Tuple[str, str]:
+    return reason["row"], reason["name"]
 
 
 def _changed_whole(reason: words.Said) -> str:

@@ -3,6 +3,7 @@
 import re
 from typing import Dict, List, Optional, Set, Tuple
 
+from depyf.advice import conditions
 from depyf.report import words
 from depyf.report.overview.durations import whole_number
 from depyf.schema import Document
@@ -168,7 +169,72 @@ def differing_in(
         if _OF_PROGRAM.match(name) and ("None" not in (before, after) or what == "value"):
             form = "requires_grad=%s" if what == "grad" else "%s"
             found.append((name, form % before, form % after if after else ""))
+    told = {own} | {name for name, _, _ in found}
+    opposed = _opposed_in(told, tried, entry)
+    failed = words.short(reason["failed"]) if not own else ""  # a condition, told as it is
+    return found + [one for one in opposed if one[0] not in failed]
+
+
+def _conditions(entry: Document) -> List[str]:
+    """The conditions on symbolic numbers that hold for the values that a compile is for."""
+    guards = [one for one in entry.get("guards") or () if not one.get("source")]
+    texts = [one.get("text") or "" for one in guards if one.get("kind") in _OF_NUMBERS]
+    return [words.short(str(one)) for one in texts]
+
+
+#: kinds of the guards that are conditions on symbolic numbers
+_OF_NUMBERS = ("LAMBDA_GUARD", "SHAPE_ENV")
+
+
+def _constants(entry: Document) -> Dict[str, str]:
+    """The numbers and sizes that are constants of a compile, as conditions spell them."""
+    asked = _asked(entry).items()
+    found = {name: value for (what, name), (value, _) in asked if what == "value"}
+    found.update(
+        ("%s.size()[%d]" % (name, index), size) for (name, index), size in sizes_of(entry).items()
+    )
+    single = {name: value for name, value in found.items() if not conditions.is_computed(name)}
+    return {name: value for name, value in single.items() if words.is_number(value)}
+
+
+def _opposed_in(told: Set[str], tried: Document, entry: Document) -> List[Tuple[str, str, str]]:
+    """As `differing_in`, of the conditions on numbers that hold for the call which made a compile,
+    and not for the earlier compile, as torch checks them after all else; and of numbers of keys.
+    """
+    now = _conditions(entry)
+    found = [
+        (_SPELT_SIZE.sub(r"size(\1)", name), value, "")
+        for name, value in _constants(tried).items()
+        if any(conditions.holds(one, name, value) is False for one in now)
+    ]
+    keys, keys_now = _counts_of_keys(tried), _counts_of_keys(entry)
+    for name, count in keys.items():
+        if keys_now.get(name, count) != count:
+            found.append(("len(%s)" % name, str(count), str(keys_now[name])))
+    later = [each for one in now for each in conditions.comparisons(one)]
+    for one in [each for text in _conditions(tried) for each in conditions.comparisons(text)]:
+        other = next((each for each in later if conditions.exclude(one, each)), None)
+        if other is not None and one[1] == other[1] == "==":
+            found.append((re.sub(r"^\(([^()]*)\)$", r"\1", one[0]), one[2], other[2]))
+        elif other is not None:
+            found.append((" ".join(one), "True", "False"))
+    known = [re.compile(r"(?<![\w.\]])%s(?!\w)" % re.escape(one)) for one in told if one]
+    return [one for one in found if not any(each.search(one[0]) for each in known)]
+
+
+def _counts_of_keys(entry: Document) -> Dict[str, int]:
+    """Dictionary -> how many keys the guards of a compile ask for, where code goes through them."""
+    found: Dict[str, int] = {}
+    for guard in entry.get("guards") or ():
+        match = _KEY_AT.match(words.short(str(guard.get("text") or "")))
+        if match is not None:
+            name = match.group("name")
+            found[name] = max(found.get(name, 0), int(match.group("at")) + 1)
     return found
+
+
+_KEY_AT = re.compile(r"^list\(dict\.keys\((?P<name>[^()]+)\)\)\[(?P<at>\d+)\] == ")
+_SPELT_SIZE = re.compile(r"size\(\)\[(\d+)\]$")
 
 
 def asked_for(entry: Document, name: str) -> str:

@@ -170,6 +170,8 @@ def describe_beside(found: Said, other: Said) -> None:
 
 #: values beside that of a reason that are named
 _DIFFERING = 3
+#: of a value that has no name in the program
+_OF_KEPT = "a value kept across the graph break is another"
 
 
 def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> None:
@@ -187,7 +189,10 @@ def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> N
 
 
 def _differing(others: Sequence[Tuple[str, str, str]]) -> str:
-    named = ["`%s` was %s, is %s" % (name, a, b or "another") for name, a, b in others[:_DIFFERING]]
+    named = [
+        _OF_KEPT if KEPT.search(name) else "`%s` was %s, is %s" % (name, a, b or "another")
+        for name, a, b in others[:_DIFFERING]
+    ]
     more = len(others) - len(named)
     return "; ".join(named) + ("; and %d more" % more if more else "")
 
