@@ -1,0 +1,32 @@
+"""Random programs whose advice is followed: a short form of scripts/follow (`followed.py`)."""
+
+import os
+import random
+
+import pytest
+
+pytest.importorskip("torch")
+
+from followed import follow, patched  # noqa: E402
+from programs import TORCH  # noqa: E402
+
+COUNT = int(os.environ.get("DEPYF_FOLLOWED_PROGRAMS", "2"))
+#: the same programs each time, or those of a number, or others each time: "random"
+SEED = os.environ.get("DEPYF_FOLLOWED_SEED", "1020")
+SEED = random.SystemRandom().randrange(10**6) if SEED == "random" else int(SEED)
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+@pytest.mark.parametrize("number", range(COUNT))
+def test_advice_that_is_followed_does_what_it_tells(number, tmp_path):
+    print("python tests/torch/followed.py %d" % (SEED + number))
+    found = follow(SEED + number, str(tmp_path))
+    assert found or os.environ.get("DEPYF_FOLLOWED_SEED")
+    assert not [(one.told, one.patch, one.wrong) for one in found if one.wrong]
+
+
+def test_a_patch_is_applied_where_lines_near_it_have_changed():
+    patch = "--- a/p.py\n+++ b/p.py\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n"
+    assert patched("a\nb\nc\nd\n", patch) == "a\nb\nC\nd\n"
+    assert patched("new\na\nB\nc\nd\nc\n", patch) == "new\na\nB\nC\nd\nc\n"
+    assert patched("a\nb\nx\nd\n", patch) is None
