@@ -292,8 +292,9 @@ def unused_note(source: str) -> str:
 _UNUSED_RESULT = re.compile(r"(?m)^ *(__compiled_fn_\d+)\(")
 
 
-def unused_result_note(source: str, updated: Mapping[str, int] = MappingProxyType({})) -> str:
-    """Comment lines on the calls of graphs of whose results `source` makes nothing.
+def graph_calls_note(source: str, updated: Mapping[str, int] = MappingProxyType({})) -> str:
+    """Comment lines on the calls of graphs that change tensors in place, and on those of whose
+    results `source` makes nothing.
 
     Args:
         source: the code.
@@ -302,9 +303,9 @@ def unused_result_note(source: str, updated: Mapping[str, int] = MappingProxyTyp
     calls = _UNUSED_RESULT.findall(source) if "__compiled_fn_" in source else []
     names = list(dict.fromkeys(calls))
     texts = []
-    for name in [one for one in names if updated.get(one)]:
-        text = "`%s` changes %s in place: its Captured_Graph has each of the calls that do so. "
-        text += "Nothing below uses what it returns."
+    for name in [one for one in updated if updated[one] and one + "(" in source]:
+        text = "`%s` changes %s in place: its Captured_Graph has each of the calls that do so."
+        text += " Nothing below uses what it returns." if name in names else ""
         count = updated[name]
         texts.append(text % (name, "1 tensor" if count == 1 else "%d tensors" % count))
     names = [one for one in names if not updated.get(one)]
@@ -329,8 +330,8 @@ def base_class_note(source: str) -> str:
         return ""
     names = " and ".join(dict.fromkeys("`%s`" % one.group(1) for one in found))
     text = (
-        "%s %s, of whose subclasses `%s` is an instance: its own methods change what is in the "
-        "object, and none that a subclass has."
+        "%s %s, from which the class of `%s` inherits: torch changes what is in the object by the "
+        "methods of that class itself, and calls none that the inheriting class has in their place."
     )
     what = "is `collections.OrderedDict`" if "OrderedDict" in source else "is `dict`"
     if len({one.group(1) for one in found}) > 1:

@@ -212,8 +212,8 @@ def test_a_place_in_a_library_has_the_line_of_the_program_that_calls_it(tmp_path
     run = run_of([dict(again(LIBRARY, 214, 1.0, REASONS[0]), user_stack=stack)])
     lines = advise.text(run).splitlines()
     assert lines[0].endswith("adam.py:214")
-    assert lines[1].split() == ["called", "from", "your", "line", "train.py:7:", "opt.step()"]
-    assert "    called from your line train.py:7: opt.step()" in summary.recompiles_text(run)
+    assert lines[1].split() == ["called", "from", "train.py:7:", "opt.step()"]
+    assert "    called from train.py:7: opt.step()" in summary.recompiles_text(run)
 
 
 def test_a_setting_brings_the_import_that_it_needs(tmp_path):

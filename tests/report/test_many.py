@@ -82,7 +82,7 @@ def test_the_callers_line_is_said_to_be_the_callers(screen, tmp_path):
     """The code of the break has no file; the line of the program that led there is not its own."""
     shown = screen.open(written(tmp_path, of_functions(1)))
     what = shown.locator(".cause .what").inner_text()
-    assert "gen0.py:3 called from your line main.py:7 compiled(ones)" in what
+    assert "gen0.py:3 called from main.py:7 compiled(ones)" in what
 
 
 def test_functions_of_one_form_are_one_picture_and_can_be_filtered(screen, tmp_path):

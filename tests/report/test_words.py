@@ -684,7 +684,7 @@ def test_a_break_in_another_file_names_the_line_that_led_there():
     assert own["caller"] == ("", 0, "") and own["via"] == ""
     entry = {"compile_id": "0/0", "breaks": [raw]}
     text = summary.breaks_text({"functions": [], "unattributed": [entry]})
-    assert "called from your line /home/me/main.py:9: z = block(y)\n" in text
+    assert "called from /home/me/main.py:9: z = block(y)\n" in text
     assert "reached by way of main.py:13, main.py:9, helper.py:8\n" in text
 
 

@@ -1640,7 +1640,7 @@ def test_a_condition_in_a_library_names_the_readers_line(monkeypatch):
     )
     assert found["file"] == library
     assert found["words"].endswith(
-        "decided at one.py:7: `y = x.view(2, -1)`, called from your line a.py:3: `y = g(x)`"
+        "decided at one.py:7: `y = x.view(2, -1)`, called from a.py:3: `y = g(x)`"
     )
 
 

@@ -212,13 +212,13 @@ def test_a_shared_variable_is_told_from_others():
 
 
 def test_a_call_of_a_graph_for_nothing_is_told():
-    from depyf.legend import unused_result_note
+    from depyf.legend import graph_calls_note
 
-    note = unused_result_note("def f(x):\n    __compiled_fn_3(x)\n    return None\n")
+    note = graph_calls_note("def f(x):\n    __compiled_fn_3(x)\n    return None\n")
     assert "Nothing below uses what `__compiled_fn_3` returns" in note
-    (note,) = {unused_result_note("    __compiled_fn_3(x)\n", {"__compiled_fn_3": 16})}
+    (note,) = {graph_calls_note("    __compiled_fn_3(x)\n", {"__compiled_fn_3": 16})}
     assert "`__compiled_fn_3` changes 16 tensors in place" in note
-    assert unused_result_note("def f(x):\n    y = __compiled_fn_3(x)\n    return y\n") == ""
+    assert graph_calls_note("def f(x):\n    y = __compiled_fn_3(x)\n    return y\n") == ""
 
 
 def test_a_graph_that_works_in_place_is_said_to_do_so(tmp_path):
@@ -228,8 +228,17 @@ def test_a_graph_that_works_in_place_is_said_to_do_so(tmp_path):
         for one in weights:
             one.add_(x.sum())
 
-    dump(tmp_path, step, (torch.ones(3),))
-    assert "changes 2 tensors in place" in one(tmp_path, "__transformed_code_0_for_*step.py")
+    dump(tmp_path / "all", step, (torch.ones(3),))
+    code = one(tmp_path / "all", "__transformed_code_0_for_*step.py")
+    assert "changes 2 tensors in place" in code and "Nothing below uses what it returns" in code
+
+    def returned(x):
+        step(x)
+        return x + 1
+
+    dump(tmp_path / "used", returned, (torch.ones(3),))
+    code = one(tmp_path / "used", "__transformed_code_0_for_*returned.py")
+    assert "changes 2 tensors in place" in code and "Nothing below uses" not in code
 
 
 def test_a_readme_says_what_differs_in_the_warnings_of_a_program(tmp_path):

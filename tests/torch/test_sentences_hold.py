@@ -148,6 +148,9 @@ except ValueError:
     for pattern in ("README.md", "full_code_for_*", "__transformed_code_0_for_f.py", "index.html"):
         assert "and it ran as plain Python" not in file(pattern)
     assert "A call that reaches it runs as plain Python." in file("README.md")
+    # one code under two names: which of them was called is not known
+    assert file("README.md").count("▷ __resume_at_") == 2
+    assert len(re.findall(r"▷ __resume_at_\w+ · no compile", file("README.md"))) == 2
 
 
 @later
@@ -225,3 +228,164 @@ def test_a_list_that_is_only_handed_on_is_to_be_kept_outside(tmp_path):
     inside = _HANDED_ON.replace("    return", "    s.history.append(s.h.mean())\n    return")
     inside = inside.replace("    s.history.append(s.h.mean())\n\n", "\n")
     assert "nor give it to an object that is made there" in run(inside, tmp_path / "inside")[0]
+
+
+@later
+def test_a_call_of_what_was_compiled_before_stands_in_the_row_that_calls_it(tmp_path):
+    text = """
+def clip(x):
+    if x.sum() > 5:
+        return x - 1
+    return x + 1
+
+@torch.compile(backend="eager", dynamic=False)
+def step(x, k):
+    return clip(x * k) * 2
+
+for k in (2, 3):
+    step(torch.ones(3), k)
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    assert re.search(r"f?step 0/0 → \S+ · 1 op → ✂ line 4 in clip", readme)
+    again = readme[readme.index("↻ step 0/1") :]
+    assert re.search(r"✂ line 4 in clip (→ )?⤷ clip 1/0", again), again[:200]
+
+
+@later
+def test_the_with_in_which_torch_cannot_split_a_graph_is_named(tmp_path):
+    text = """
+class Keep:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+def g(x):
+    if x.sum() > 100:
+        return x
+    return x * 2
+
+@torch.compile(backend="eager")
+def f(x):
+    with Keep():
+        x = g(x + 1)
+    return x + 3
+
+f(torch.ones(3))
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    assert (
+        "It is inside the `with` of program.py:17, with an object of Keep, so torch cannot split "
+        "a graph there: torch skips the whole function" in readme
+    )
+
+
+@later
+def test_what_checkpoint_calls_is_told_to_be_uncompiled(tmp_path):
+    text = """
+from torch.utils.checkpoint import checkpoint
+
+ran = []
+
+def block(x):
+    return x.sin() + 1
+
+def f(x):
+    for i in range(3):
+        x = checkpoint(block, x, use_reentrant=False) if i != 1 else block(x)
+        torch._dynamo.graph_break()
+    return x
+
+torch.compile(f, backend="eager")(torch.ones(3, requires_grad=True)).sum().backward()
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    assert "What torch.utils.checkpoint calls at line 12 is not compiled either" in readme
+    # a backend that counts: one of three calls runs compiled
+    counted = text.replace('backend="eager"', "backend=backend").replace(
+        "ran = []",
+        "ran = []\ndef backend(graph, inputs):\n    def call(*given):\n        ran.append(graph)\n"
+        "        return graph(*given)\n    return call",
+    )
+    (tmp_path / "counted").mkdir()
+    path = tmp_path / "counted" / "program.py"
+    path.write_text("import torch\n" + counted)
+    torch._dynamo.reset()
+    names = {"__name__": "program"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    assert len(names["ran"]) == 1
+
+
+@later
+def test_a_rest_that_leaves_a_with_is_not_said_to_go_back_to_its_first_line(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x):
+    h = x * 2
+    with torch.no_grad():
+        mean = h.mean()
+        if mean > 0:
+            h = h - mean
+    return h + 1
+
+f(torch.ones(3)); f(-torch.ones(3))
+"""
+    file = run(text, tmp_path)[1]
+    for pattern in ("README.md", "__transformed_code_0_for_f.py"):
+        assert "from the end of the `with` of line 6 on" in file(pattern)
+        assert "from line 6 on" not in file(pattern)
+        assert "from line 9 on" in file(pattern)
+
+
+def test_the_length_of_one_element_is_told_in_the_singular():
+    from depyf.report.words import beside
+
+    other = {"kind": "container", "name": "seen", "before": "1", "after": "2"}
+    other.update(row="integer", help=[], patches=[])
+    found = {"words": "`n` was 1", "row": "integer", "help": [], "name": "n"}
+    beside.describe_beside(found, other)
+    assert "`seen`, which had 1 element, has 2, too" in found["words"]
+
+
+@later
+def test_a_free_variable_that_is_a_constant_is_told_as_one(tmp_path):
+    text = """
+def make():
+    calls = 0
+    def step(x, n):
+        nonlocal calls
+        calls += 1
+        return x * calls + n
+    return torch.compile(step, backend="eager", dynamic=False)
+
+make()(torch.ones(3), 7)
+"""
+    told = run(text, tmp_path)[1]("__transformed_code_0_for_*step.py")
+    assert re.search(
+        r"constants under this entry's guards: (calls is 0, n is 7|n is 7, calls)", told
+    )
+
+
+@later
+def test_a_guard_that_is_not_of_what_a_reason_names_is_told_apart(tmp_path):
+    text = """
+class Layer(torch.nn.Module):
+    def __init__(self, before, after):
+        super().__init__()
+        self.linear = torch.nn.Linear(before, after)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+
+widths = (2, 3, 4, 5)
+result = torch.ones(3, 2)
+with torch.no_grad():
+    for layer in map(Layer, widths, widths[1:]):
+        layer.compile(backend="eager")
+        result = layer(result)
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    assert "one method serves several objects" in readme
+    for name, told in re.findall(r"because: \d/\d: `([\w.]+)` (.*?), guarded at", readme):
+        guard = re.search(r" \((the first guard of that compile that fails: )?`(.*?)`\)$", told)
+        assert bool(guard.group(1)) == (name not in guard.group(2)), told

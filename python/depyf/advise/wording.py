@@ -182,7 +182,7 @@ def called_from(change: Change, links: bool) -> List[str]:
     file, line, code = change.caller
     if not line or (file, line) in ((change.file, change.line), change.shown_at):
         return []
-    return ["called from your line %s: %s" % (place(file, line, links), shown(code.strip()))]
+    return ["called from %s: %s" % (place(file, line, links), shown(code.strip()))]
 
 
 def told_given_up(change: Change, number: int, told: Dict[Any, int]) -> str:

@@ -31,7 +31,7 @@ from depyf.legend import (
     table_of_globals,
     table_of_parameters,
     unused_note,
-    unused_result_note,
+    graph_calls_note,
     with_named_objects,
     wrapped,
 )
@@ -81,7 +81,7 @@ def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int
         copied_back_note(source),
         base_class_note(source),
         contents_note(source),
-        unused_result_note(source, updated),
+        graph_calls_note(source, updated),
     )
     return "".join(texts + more)
 

@@ -285,10 +285,11 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
         if child.is_resume and own not in below:
             found.setdefault(own, []).append(child)
     return (
-        [_of_another_call(made) for made in found.values()]
+        _calls_made(node)
+        + [_of_another_call(made) for made in found.values()]
         + [
             {
-                "label": "▷ %s · no compile" % name,
+                "label": "▷ %s · %s" % (name, node.came_to(name)),
                 "kind": "function",
                 "link": "#compile/" + node.key,
                 "title": "%s: %s" % (name, node.no_compile_of(name)),
@@ -297,6 +298,27 @@ def _again(node: Node, children: Children) -> List[Dict[str, Any]]:
         ]
         + _plain_rest(node)
     )
+
+
+def _calls_made(node: Node) -> List[Dict[str, Any]]:
+    """What its code calls and torch compiled for another call, a box for each function."""
+    by_title: Dict[str, List[Node]] = {}
+    for one in node.calls_made:
+        by_title.setdefault(one.title, []).append(one)
+    boxes = []
+    for title, made in by_title.items():
+        named = " or ".join(one.key for one in made)
+        named = named if len(made) <= _ALIKE else "one of %d compiles" % len(made)
+        boxes.append(
+            {
+                "label": "⤷ %s  %s" % (_clip(title, 60), named),
+                "kind": "function",
+                "link": "#compile/" + made[0].key,
+                "title": "calls %s, which was compiled for another call: %s runs where its guards "
+                "hold" % (title, named),
+            }
+        )
+    return boxes
 
 
 def _of_another_call(made: List[Node]) -> Dict[str, Any]:

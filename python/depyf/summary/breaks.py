@@ -46,7 +46,7 @@ def breaks_text(document: Document, links: bool = False, on_purpose: bool = True
         if said["caller"][1]:
             file, line, code = said["caller"]
             called = place(file, line, links), shown(code.strip())
-            lines.append("    called from your line %s: %s" % called)
+            lines.append("    called from %s: %s" % called)
             if said["via"]:
                 lines.append("    " + shown(said["via"]))
         lines.extend("    " + plain(text) for text in (why, then, explanation) if text)

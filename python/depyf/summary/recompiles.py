@@ -75,7 +75,7 @@ def recompiles_text(document: Document, links: bool = False) -> str:
         lines += _reason_lines(list(others.values()), alone, links)
         if node.caller[1]:
             lines.append(
-                "    called from your line %s: %s"
+                "    called from %s: %s"
                 % (place(node.caller[0], node.caller[1], links), shown(node.caller[2]))
             )
         lines.extend("    help: " + plain(hint) for hint in node.reasons[0]["help"])
@@ -110,6 +110,7 @@ def _reason_lines(rows: List[Tuple[Any, Dict[str, Any]]], alone: bool, links: bo
 def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
     from depyf.report import words
 
+    guard = words.of_which_guard(said) + shown(said["failed"])
     _, made = reason_parts(said["raw"], node.place[0])
     if os.path.isabs(said["file"]) and said["line"]:  # see `words.place_reason`
         made = said["file"], said["line"]
@@ -120,7 +121,7 @@ def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
         said["tried"] + ": " if said["tried"] else "",
         plain(said["words"]),
         # once where the words hold the guard itself
-        "" if "`%s`" % said["failed"] in said["words"] else " (%s)" % shown(said["failed"]),
+        "" if "`%s`" % said["failed"] in said["words"] else " (%s)" % guard,
         ", " + words.guarded_at(said, place(made[0], made[1], links)) if made else "",
     )
 

@@ -124,7 +124,7 @@ def _break(found: Any) -> str:
     lines = [
         "%s:%d" % (said["file"], said["line"]) if said["line"] else "",
         said["source"] and "    " + said["source"],
-        "called from your line %s:%d: %s" % said["caller"] if said["caller"][1] else "",
+        "called from %s:%d: %s" % said["caller"] if said["caller"][1] else "",
         said["via"],
         said["why"],
         said["then"],

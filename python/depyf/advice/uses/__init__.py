@@ -13,6 +13,7 @@ from depyf.advice.uses.branches import (
 )
 from depyf.advice.uses.calls import (
     calls,
+    checkpoints_in,
     compiles,
     in_autograd_function,
     is_compile,
@@ -37,6 +38,7 @@ from depyf.advice.uses.loops import (
     breaks_in,
     calls_alone,
     computed_after,
+    contexts_around,
     ends_loop_around,
     ends_round,
     lines_of_statement,
@@ -110,7 +112,9 @@ __all__ = [
     "calls",
     "calls_alone",
     "class_at",
+    "checkpoints_in",
     "compiles",
+    "contexts_around",
     "computed_after",
     "container_uses",
     "counted_at",

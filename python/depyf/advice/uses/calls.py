@@ -1,8 +1,9 @@
 """What a program calls: torch.compile, the mode of a module, packed sequences."""
 
 import ast
+from typing import List
 
-from depyf.advice.uses.names import method_of, of_module, path_of
+from depyf.advice.uses.names import imported, method_of, of_module, path_of
 from depyf.advice.uses.trees import last_line, parsed, read_at, walked
 
 
@@ -59,3 +60,19 @@ def in_autograd_function(file: str, line: int) -> bool:
             if "Function" in names:
                 return True
     return False
+
+
+_CHECKPOINTS = ("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
+
+
+def checkpoints_in(file: str, line: int) -> List[int]:
+    """The lines of the function around a line that call torch.utils.checkpoint."""
+    tree, function = read_at(file, line)
+    modules = imported(tree) if tree is not None else {}
+    found = set()
+    for node in walked(function):
+        called = path_of(node.func) if isinstance(node, ast.Call) else ""
+        root, dot, rest = called.partition(".")
+        if modules.get(root, root) + dot + rest in _CHECKPOINTS:
+            found.add(node.lineno)
+    return sorted(found)

@@ -61,6 +61,17 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
     return found
 
 
+def contexts_around(file: str, line: int) -> List[int]:
+    """The lines of the `with` statements of its function around a line, outermost first."""
+    found = [
+        node.lineno
+        for node in walked(read_at(file, line)[1] if file and line else None)
+        if isinstance(node, (ast.With, ast.AsyncWith))
+        and node.body[0].lineno <= line <= last_line(node)
+    ]
+    return sorted(found)
+
+
 def lines_of_statement(file: str, line: int) -> range:
     """The lines of the loop or `try` that begins at a line, without an `else` of a loop."""
     tree = parsed(file) if file and line else None

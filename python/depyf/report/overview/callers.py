@@ -139,6 +139,29 @@ def connect_frames(nodes: Sequence[Node]) -> None:
         node.stack = [callers.as_written(frame) for frame in node.stack]
 
 
+def note_calls_made(nodes: Sequence[Node]) -> None:
+    """Tells each compile whose graph breaks in a function that it calls which compiles of that
+    were made for other calls: here torch tries these.
+    """
+    for node in (one for one in nodes if one.entry.get("name")):
+        for graph_break in node.entry.get("breaks") or ():
+            way = node.way_to(graph_break)
+            name = node.callee_of(graph_break) if len(way) > 1 else ""
+            if not name or any(one.called_at == way[0] for one in node.frames):
+                continue
+            node.calls_made += [
+                one
+                for one in nodes
+                if one.entry.get("name") and not one.is_resume and one not in node.calls_made
+                if one.place[0] == way[1][0] and one.title.rpartition(".")[2] == _last(name)
+                if one.has_line(way[1][1]) and one.title != node.title
+            ]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 def advise_callers(nodes: Sequence[Node]) -> None:
     """At a break in a library, advises on the line of the reader's that calls it; not where that
     is the call of the compiled function itself, which no compiled code holds.

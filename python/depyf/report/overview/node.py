@@ -30,6 +30,14 @@ def _parameters(run: Document, resumed: Document) -> Optional[List[str]]:
     return None
 
 
+#: how torch tells of the contexts that it does not know, at a break inside of them
+_OWN_CONTEXTS = re.compile(r"Active generic context managers: \[(.*)\]")
+_CHECKPOINTED = (
+    " What torch.utils.checkpoint calls at %s is not compiled either, in the forward pass and "
+    "where it is computed again: torch.compile is off inside of it."
+)
+
+
 class Node(Titled):
     """One compile with its place in the run."""
 
@@ -51,6 +59,8 @@ class Node(Titled):
         )
         self.called_at = ("", 0)  # there: file and line of the program
         self.frames: List["Node"] = []  # the nodes of which this one is the `outer`
+        # compiles, made at other calls, of what it calls where its graph breaks in that
+        self.calls_made: List["Node"] = []
         # functions that torch gave up, which run between `outer` and this one, outermost first
         self.by_way: List["Node"] = []
         # the compile in whose code the call was that made this one, where the stack tells
@@ -89,6 +99,7 @@ class Node(Titled):
         for graph_break, told in zip(entry.get("breaks") or (), self.breaks):
             if told in fatal:
                 self._say_where_it_is_uncut(graph_break)
+                self._say_what_is_checkpointed(graph_break)
         # looked for in the whole run, and only reasons ask for them
         resumed = function if self.is_resume and entry.get("reasons") else None
         self.reasons = reasons_of(self, _parameters(run, resumed) if resumed else None)
@@ -207,6 +218,27 @@ class Node(Titled):
         called = called if isinstance(called, bool) else None
         return words.no_compile_of_rest(calls, outer, self._ended_well(), called)
 
+    def came_to(self, name: str) -> str:
+        """What is known of the calls of a resume function without a compile, for a label: the code
+        of one may have several names, so that another compile's calls reached it.
+        """
+        called = (self.entry.get("rests_called") or {}).get(name)
+        if called is False:
+            return "not called"
+        every = [
+            entry
+            for function in self.run.get("functions") or ()
+            for entry in function.get("entries") or ()
+        ]
+        known = (self.entry.get("aliases") or {}).get(name, name)
+        again = [
+            one
+            for entry in every
+            for one, first in (entry.get("aliases") or {}).items()
+            if known in (one, first)
+        ]
+        return "plain Python" if called and not again else "no compile"
+
     def _ended_well(self) -> bool:
         """Whether no exception ended the block, which a run tells that has ended."""
         return not self.run.get("error") and not self.run.get("open")
@@ -320,11 +352,30 @@ class Node(Titled):
                 found += node.breaks + ([node.failure] if node.failure else [])
         return [one for one in found if one["line"]]
 
+    def _say_what_is_checkpointed(self, graph_break: Document) -> None:
+        """Says of a function that runs as plain Python what it calls through torch's checkpoint."""
+        way = self.way_to(graph_break)
+        lines = uses.checkpoints_in(*way[0]) if way else []
+        if lines and self.failure is not None and self.failure["then"]:
+            named = " and ".join("line %d" % one for one in lines)
+            self.failure["then"] += _CHECKPOINTED % named
+
     def _say_where_it_is_uncut(self, graph_break: Document) -> None:
         """Says of a break at which torch gave the function up in which loop or `try` it is."""
         way = self.way_to(graph_break)
         around = uses.uncut_around(*way[0]) if way else []
-        if not around or self.failure is None or self.failure["row"] == "limit":
+        if self.failure is None or self.failure["row"] == "limit":
+            return
+        of_program = _OWN_CONTEXTS.search(str(graph_break.get("text") or ""))
+        entered = [(at[0], one) for at in way for one in uses.contexts_around(*at)]
+        if of_program and entered:
+            self.failure["then"] = "It is inside the %s, with an object of %s, so %s" % (
+                " and the ".join("`with` of %s" % short_place(*one) for one in entered),
+                " and ".join(re.findall(r"Variable\((\w+)\)", of_program.group(1))) or "a class",
+                "torch cannot split a graph there: " + words.gives_up(self.is_resume),
+            )
+            return
+        if not around:
             return
         in_loop = "inside a loop" in self.failure["then"]  # as torch says
         if not in_loop and all(kind != "try" for kind, _ in around):

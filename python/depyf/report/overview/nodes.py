@@ -14,7 +14,13 @@ from depyf.report.overview.advising import (
     advise_of_objects,
     tell_differing,
 )
-from depyf.report.overview.callers import advise_callers, code_name, connect_frames, traced_in
+from depyf.report.overview.callers import (
+    advise_callers,
+    code_name,
+    connect_frames,
+    note_calls_made,
+    traced_in,
+)
 from depyf.report.overview.durations import seconds_in, whole_number
 from depyf.report.overview.node import Node
 from depyf.report.overview.titled import Titled
@@ -63,6 +69,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         _tell_apart(of_run)
         _note_begins(of_run)
         connect_frames(of_run)
+        note_calls_made(of_run)
         advise_callers(of_run)
         advise_of_objects(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):

@@ -78,6 +78,7 @@ from depyf.report.words.reasons import (
     name_readers,
     names_its_value,
     of_reason,
+    of_which_guard,
     place_reason,
 )
 from depyf.report.words.rows import argument_of, is_handed_on, is_of_float, is_of_global, short
@@ -159,6 +160,7 @@ __all__ = [
     "of_failure",
     "of_nothing",
     "of_reason",
+    "of_which_guard",
     "of_type",
     "outcome",
     "place_reason",

@@ -155,7 +155,8 @@ def describe_beside(found: Said, other: Said) -> None:
     """
     form = "; `%s`, which was %s, is %s, too"
     if other["kind"] == "container":
-        form = "; `%s`, which had %s elements, has %s, too"
+        elements = "element" if other["before"] == "1" else "elements"
+        form = "; `%%s`, which had %%s %s, has %%s, too" % elements
     found["words"] += form % (other["name"], other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     own = "" if KEPT.search(found["name"]) else own

@@ -109,6 +109,14 @@ def names_its_value(found: Said) -> bool:
     return not found["source"] or bool(named & set(re.findall(r"[^\W\d]\w*", found["source"])))
 
 
+def of_which_guard(found: Said) -> str:
+    """What stands before the guard that torch names, where the words are about another one: "" for
+    a guard of what they name.
+    """
+    told = "the first guard of that compile that fails: "
+    return told if found["of_another"] and found["name"] not in found["failed"] else ""
+
+
 def guarded_at(found: Said, at: str) -> str:
     """How the line is told that torch recorded for a guard.
 
@@ -171,7 +179,7 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
         if found["caller"][1]:
             file, line, code = found["caller"]
             called_at = short_place(file, line)
-            found["words"] += ", called from your line %s: `%s`" % (called_at, code.strip())
+            found["words"] += ", called from %s: `%s`" % (called_at, code.strip())
 
 
 def describe_rate(found: Said, caller: str) -> None:

@@ -106,7 +106,8 @@ _MISSING = object()
 
 
 def _constants(code: types.CodeType, held: Dict[str, Any], guarded: Mapping[str, bool]) -> str:
-    """A sentence on the arguments that an entry's code and graph have as constants.
+    """A sentence on the arguments and free variables that an entry's code and graph have as
+    constants.
 
     Args:
         code: of the program's function.
@@ -116,7 +117,8 @@ def _constants(code: types.CodeType, held: Dict[str, Any], guarded: Mapping[str,
     """
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    given = [one for one in code.co_varnames[:count] if not one.startswith("__")]
+    named = code.co_varnames[:count] + code.co_freevars
+    given = [one for one in named if not one.startswith("__")]
     told: List[str] = []
     none: List[str] = []
     for source, of_one_value in guarded.items():

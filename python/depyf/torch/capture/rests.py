@@ -4,6 +4,7 @@ import types
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import depyf.legend
+from depyf.advice import uses
 from depyf.interrupts import pass_on
 from depyf.model import RESUMED, Entry, Function, LiveObject, Rest, Run, resumed_after, told_apart
 from depyf.plain import attribute_of, file_of, name_of
@@ -127,6 +128,8 @@ class Rests(Functions):
             title += ", where nothing is left to do"
         elif at and at == part.firstlineno:
             title += ", with the rest of that line first"
+        elif at and at < part.firstlineno and _leaves_at(code, part.firstlineno, at):
+            title += ", from the end of the `with` of line %d on" % at
         elif at:
             title += ", from line %d on" % at
         files = "__transformed_code_K_for_%s.py, K counting from 0" % safe_name(part.stem())
@@ -277,6 +280,13 @@ def rests_apart(run: Run) -> Dict[str, str]:
         if name and node.apart:
             found[name] = node.apart
     return found
+
+
+def _leaves_at(code: types.CodeType, line: int, at: int) -> bool:
+    """Whether an earlier line than a break is that of a `with` around it: what has that line there
+    is what leaves the `with`.
+    """
+    return at in uses.contexts_around(file_of(code), line)
 
 
 def _listed(names: List[str]) -> str:

@@ -28,7 +28,8 @@ from depyf.torch.dump.readme_texts import (
 _ERROR = 200
 #: where a resume function begins: which side of a branch it is
 _GOES_ON = re.compile(
-    r", (from line \d+ on|with the rest of that line first|where nothing is left to do)"
+    r", (from (?:the end of the `with` of )?line \d+ on|with the rest of that line first|"
+    r"where nothing is left to do)"
 )
 
 

@@ -186,7 +186,8 @@ RUNS = """\
 Each row is a compile, in the order of the first calls; what stands below it and further to the
 right is called by its code, or goes on with it behind a graph break. ⤷ is a call, ▷ the rest of a
 function, ✂ a graph break, at which Python runs that line itself, ↻ a compile of a function that was
-compiled before."""
+compiled before. A row of a rest that has no compile says what is known of it: `plain Python` where
+it ran as that, `not called` where torch saw no call of it, else `no compile`."""
 
 
 def kinds_of_files(run: Run) -> List[str]:

@@ -56,7 +56,7 @@ def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
     for said, *others in causes.values():
         text = said["words"]
         if said["failed"] and "`%s`" % said["failed"] not in text:
-            text += " (`%s`)" % said["failed"]
+            text += " (%s`%s`)" % (words.of_which_guard(said), said["failed"])
         if said["file"] and said["line"]:
             text += ", " + words.guarded_at(said, "%s:%d" % (said["file"], said["line"]))
         if others:
