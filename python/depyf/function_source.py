@@ -198,8 +198,12 @@ def _original_qualname(code: types.CodeType) -> str:
 
 def _find(code: types.CodeType, name: str) -> Optional[types.CodeType]:
     pending = deque([code])
+    seen: Set[int] = set()  # by id: code objects may share one
     while pending:
         current = pending.popleft()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         nested = [c for c in current.co_consts if type(c) is types.CodeType]
         for candidate in nested:
             if candidate.co_name == name:

@@ -9,7 +9,7 @@ import re
 import sys
 import types
 from types import MappingProxyType
-from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 from depyf import _core
 from depyf.files import write_atomically
@@ -193,8 +193,12 @@ def _program_globals(
     """The program's own among the globals in `code` that are named like those that torch installs;
     none where neither what is installed nor the globals are known."""
     codes = [code]
+    seen: Set[int] = set()  # by id: code objects may share one
     while codes:
         one = codes.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
         codes += [const for const in one.co_consts if type(const) is types.CodeType]
         for name in one.co_names:
             if not _NAMED_LIKE_TORCHS.match(name) or name == "__import__":

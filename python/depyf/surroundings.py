@@ -151,9 +151,13 @@ def _annotated(function: types.FunctionType) -> bool:
 def global_names(code: types.CodeType) -> Set[str]:
     """Names among which are all globals that `code` and the code objects in it use."""
     found: Set[str] = set()
+    seen: Set[int] = set()  # by id: code objects may share one
     pending = [code]
     while pending:
         current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
         found.update(current.co_names)
         pending.extend(c for c in current.co_consts if type(c) is types.CodeType)
     return found
@@ -246,6 +250,7 @@ def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str,
 def _same(a: Any, b: Any) -> Any:
     """True, False, or None where nobody knows: two objects that are no literals."""
     pending = [(a, b)]
+    seen: Set[Tuple[int, int]] = set()  # tuples share what they hold
     while pending:
         x, y = pending.pop()
         if x is y:
@@ -253,7 +258,9 @@ def _same(a: Any, b: Any) -> Any:
         if x is _MISSING or y is _MISSING:
             return False
         if type(x) is tuple and type(y) is tuple and len(x) == len(y):
-            pending.extend(zip(x, y))
+            if (id(x), id(y)) not in seen:
+                seen.add((id(x), id(y)))
+                pending.extend(zip(x, y))
             continue
         if not is_one_of(type(x), _LITERALS) or not is_one_of(type(y), _LITERALS):
             return None if type(x) is type(y) else False

@@ -350,6 +350,16 @@ std::string python_name(PyVersion version) {
   return "CPython " + std::to_string(version.major) + "." + std::to_string(version.minor);
 }
 
+/// The code objects that are below the plain form.
+std::vector<bool> fallen_codes(const Module& module, const Decompiled& decompiled) {
+  std::vector<bool> fallen(module.codes.size());
+  for (const Diagnostic& diagnostic : decompiled.diagnostics)
+    if (diagnostic.code && diagnostic.kind != Diagnostic::Note)
+      fallen[diagnostic.code.index] =
+          diagnostic.kind == Diagnostic::BrokenCode || diagnostic.level >= 5;
+  return fallen;
+}
+
 /// Does `source`, compiled by the Python of that version, do what the module does?
 Check check_source(Module& module, const Decompiled& decompiled, const std::filesystem::path& path,
                    cli::Compiler& compiler) {
@@ -396,6 +406,11 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
     const Verdict verdict = verify(module, module.root, again, again.root, options);
     check.outcome = Check::Compared;
     check.verdict = verdict.kind;
+    // A module that is a loop or runs its own bytes differs in what it is made of, not in what it
+    // does.
+    if (verdict.kind == VerdictKind::Different &&
+        fallen_codes(module, decompiled)[module.root.index])
+      check.verdict = VerdictKind::Unproven;
     check.detail = verdict.detail;
     check.codes = verdict.codes;
   } catch (const Error& error) {
@@ -421,16 +436,6 @@ struct Attempt {
   Check check;
   std::string message;  // where the plain form was not proven: what became of it
 };
-
-/// The code objects that are below the plain form.
-std::vector<bool> fallen_codes(const Module& module, const Decompiled& decompiled) {
-  std::vector<bool> fallen(module.codes.size());
-  for (const Diagnostic& diagnostic : decompiled.diagnostics)
-    if (diagnostic.code && diagnostic.kind != Diagnostic::Note)
-      fallen[diagnostic.code.index] =
-          diagnostic.kind == Diagnostic::BrokenCode || diagnostic.level >= 5;
-  return fallen;
-}
 
 /// The module's source, checked. What is not proven takes the next form of the ladder, and if need
 /// be so does the code object around it. What has no plain form stays as it is, and is told: a

@@ -15,6 +15,7 @@
 #include "pipeline/front.h"
 #include "pipeline/ladder.h"
 #include "pipeline/reading.h"
+#include "pipeline/written_size.h"
 #include "print/tree.h"
 #include "rewrite/dynamo_names.h"
 #include "rewrite/rewrite.h"
@@ -147,6 +148,7 @@ class ModuleDecompiler {
         straightened_(count_, false),
         flat_(count_, false) {
     options_.temp_prefix = unused_prefix(module, given.temp_prefix);
+    keep_shared();
     plain_ = rebuilding_ = options_;
     plain_.ladder = 0;
     rebuilding_.ladder = 6;
@@ -167,6 +169,19 @@ class ModuleDecompiler {
   }
 
  private:
+  /// What would be too large as text is rebuilt from bytes, in which objects are shared.
+  void keep_shared() {
+    const std::vector<std::string> reasons = too_large_to_write(module_);
+    for (std::uint32_t id = 0; id < count_; ++id) {
+      if (reasons[id].empty()) continue;
+      const bool root = CodeId(id) == module_.root;
+      if (root && options_.function)
+        throw Error(code_path(module_, CodeId(id)) + ": " + reasons[id]);
+      options_.fallbacks.resize(count_);
+      options_.fallbacks[id] = {root ? kRebuildsModule : std::uint8_t{6}, reasons[id]};
+    }
+  }
+
   void make_bodies() {
     clear();
     // A rung that was asked for, for all or for one, has no first reading.

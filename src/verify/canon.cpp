@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <set>
 
 #include "bytecode/class_end.h"
 
@@ -268,6 +269,7 @@ std::uint32_t Canon::constant(Which side, CodeId code, ConstId root) {
 
 bool Canon::same_constant(std::uint32_t a, std::uint32_t b) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a, b}};
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;  // containers share what they hold
   while (!work.empty()) {
     const auto [p, q] = work.back();
     work.pop_back();
@@ -276,6 +278,7 @@ bool Canon::same_constant(std::uint32_t a, std::uint32_t b) {
     if (!x.nan || !y.nan || x.kind != y.kind || x.items_count != y.items_count || x.side == y.side)
       return false;
     if (x.kind != ConstKind::Float && x.kind != ConstKind::Complex) {
+      if (!seen.emplace(p, q).second) continue;
       for (std::uint32_t i = 0; i < x.items_count; ++i)
         work.emplace_back(items_[x.items_at + i], items_[y.items_at + i]);
       continue;

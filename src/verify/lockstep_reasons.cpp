@@ -127,6 +127,7 @@ bool Lockstep::different_sight() const {
 bool Lockstep::is_told_by_value(const Token& token) const {
   if (token.kind != TokenKind::Constant) return false;
   std::vector<std::uint32_t> left{token.a};
+  std::unordered_set<std::uint32_t> seen;  // tuples share what they hold
   while (!left.empty()) {
     const std::uint32_t number = left.back();
     left.pop_back();
@@ -134,7 +135,7 @@ bool Lockstep::is_told_by_value(const Token& token) const {
     if (l.nan || l.kind == ConstKind::Object || l.kind == ConstKind::FrozenSet ||
         l.kind == ConstKind::Code || left.size() > 1000)
       return false;
-    if (l.kind != ConstKind::Tuple) continue;
+    if (l.kind != ConstKind::Tuple || !seen.insert(number).second) continue;
     const auto items = canon_.items(number);
     left.insert(left.end(), items.begin(), items.end());
   }

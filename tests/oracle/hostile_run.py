@@ -233,9 +233,19 @@ def table_of(rows):
     return bytes(out)
 
 
+def shared(rng, value):
+    """A tuple that holds itself twice, level by level; test_shared_references.py has deeper ones in
+    files, as CPython walks through each that it makes code of."""
+    for _ in range(rng.randint(1, 12)):
+        value = (value, value)
+    return value
+
+
 def near(rng, value):
     """A constant that is nearly the same."""
     kind = type(value)
+    if kind is not tuple and rng.random() < 0.03:
+        return shared(rng, value)
     if kind is tuple and value:
         i = rng.randrange(len(value))
         return value[:i] + (near(rng, value[i]),) + value[i + 1 :]
