@@ -93,6 +93,20 @@ def test_many_places_of_one_change_are_counted():
     )
 
 
+def test_where_a_line_makes_two_lists_the_floats_are_not_said_to_decide(tmp_path):
+    program = tmp_path / "lists.py"
+    program.write_text(
+        "def f(x, ids):\n    for a, i in zip(x.tolist(), ids.tolist()):\n        if i == 1:\n"
+        "            continue\n        kept.append(a)\n    return x\n"
+    )
+    floats = {"reason": "Tensor.tolist() with non-integer tensor", "url": "gb0109.html"}
+    rows = []
+    for met in (floats, {"reason": "Tensor.item() call with capture_scalar_outputs=False"}):
+        met = dict(met, location="%s:2" % program)
+        rows += [one.row for one in advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))]
+    assert rows == ["list of floats", "item that decides"]
+
+
 def test_what_is_not_shown_is_counted():
     entries = [again("/a/b.py", 1 + at, 1.0, REASONS[at]) for at in range(3)]
     entries.append(compiled("/a/b.py", 9, 9.0, breaks=[dict(ITEM, location="/a/b.py:9")]))
@@ -484,6 +498,11 @@ BRANCH = {"reason": "Data-dependent branching", "explanation": "", "hints": []}
         ("return None", "return x"),
         ("print(x)", "return x"),
         ("return x, 1", "return x, 2"),
+        ("box.skipped += 1\n        return x", "return x * 2"),
+        ("box.modes['calm'] += 1\n        x = x * 2", "return x"),
+        ("box.rate = max(box.rate * 0.9, 0.5)\n        x = x * 2", "return x"),
+        ("box.count = box.count + 1\n        x = x * 2", "return x"),
+        ("if y:\n            box.count += 1\n        x = x * 2", "return x"),
     ],
 )
 def test_torch_where_is_not_advised_for_what_is_no_value(tmp_path, side, rest):
@@ -494,6 +513,15 @@ def test_torch_where_is_not_advised_for_what_is_no_value(tmp_path, side, rest):
     met = dict(BRANCH, location="%s:4" % program)
     (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
     assert change.advice.startswith(OUTSIDE) and not change.patch
+
+
+@pytest.mark.parametrize("side", ["self.h = x * 2", "self.h += x", "y[0] = x.sum()"])
+def test_torch_where_is_advised_for_a_tensor_that_an_object_holds(tmp_path, side):
+    program = tmp_path / "sides.py"
+    program.write_text("def f(self, x, y):\n    if x.any():\n        %s\n    return x\n" % side)
+    met = dict(BRANCH, location="%s:2" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.advice.startswith("torch.where")
 
 
 @pytest.mark.parametrize(

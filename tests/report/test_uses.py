@@ -68,6 +68,21 @@ def f(xs):
 def f(xs):
     xs.sort(key=lambda x: float(x.sum()))  # HERE NEEDS
     return xs[0]
+---
+def f(x, ids):
+    kept = []
+    for value, i in zip(x, ids.tolist()):  # HERE
+        if i == 1:  # NEEDS
+            continue
+        kept.append(value)
+    return torch.stack(kept)
+---
+def f(x):
+    rows = x.tolist()  # HERE
+    for n, (a, b) in enumerate(rows):
+        y = x + n
+        x = y if b else -y  # NEEDS
+    return x
 """
 PRINTED = """
 def f(x):
@@ -114,6 +129,7 @@ def f(x, at):
 def f(x, at):
     return x[:, : at.item()]  # HERE
 """
+
 NOT_NEEDED = """
 def f(x, edges):
     n = int(edges.max()) + 1  # HERE
@@ -166,6 +182,17 @@ def f(x, names):
     names.append(x.item())  # HERE
     if names:
         return x
+---
+def f(x, ids, names):
+    for name, i in zip(names, ids.tolist()):  # HERE
+        x = x + i
+        if name:
+            return x
+---
+def f(x):
+    for n, i in enumerate(x.tolist()):  # HERE
+        x = x + i if n else x
+    return x
 """
 
 

@@ -1,7 +1,7 @@
 """Which piece of advice is for a line of a program, by what its source does there."""
 
 import ast
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Set, Tuple, Union
 
 from depyf.advice import OF_LIST, OUTSIDE, PRINTS, breaks, uses
 from depyf.advise.change import Known
@@ -97,7 +97,7 @@ def _passes_changing_number(said: Dict[str, Any], file: str, line: int, known: K
 
 def _has_effects(file: str, line: int) -> bool:
     """Whether a branch does what torch.where cannot: a side raises, leaves a loop, returns no
-    tensor, or calls something for its effect.
+    tensor, calls something for its effect, or counts in what lives longer than the call.
     """
     parsed = source_of(file)
     for node in uses.walked(parsed[1]) if parsed is not None else ():
@@ -169,9 +169,46 @@ def _makes_list(file: str, line: int) -> bool:
 
 
 def _is_effect(node: ast.stmt) -> bool:
+    if isinstance(node, (ast.If, ast.With)):
+        return any(map(_is_effect, node.body + getattr(node, "orelse", [])))
+    if isinstance(node, (ast.Assign, ast.AugAssign)) and _sets_number(node):
+        return True
     if isinstance(node, (ast.Return, ast.Assign)):
         return not _may_be_tensor(node.value)
     return isinstance(node, (ast.Raise, ast.Break, ast.Continue, ast.Expr))
+
+
+def _sets_number(node: Union[ast.Assign, ast.AugAssign]) -> bool:
+    """Whether a statement plainly gives an attribute or an element a number of Python's."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    kept = [one for one in targets if isinstance(one, (ast.Attribute, ast.Subscript))]
+    is_item = any(isinstance(one, ast.Subscript) and not _is_key(one) for one in kept)
+    return bool(kept) and not is_item and _is_number(node.value, set(map(uses.path_of, kept)))
+
+
+def _is_key(node: ast.Subscript) -> bool:
+    index = uses.unwrapped(node.slice)
+    return isinstance(getattr(index, "value", getattr(index, "s", None)), str)
+
+
+#: functions of Python's whose results are numbers where they are given numbers
+_GIVE_NUMBERS = ("abs", "float", "int", "len", "max", "min", "round")
+
+
+def _is_number(node: ast.expr, counted: Set[str]) -> bool:
+    """Whether an expression is plainly a number of Python's.
+
+    Args:
+        counted: the attributes that count as such.
+    """
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _GIVE_NUMBERS
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left, counted) and _is_number(node.right, counted)
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand, counted)
+    known = isinstance(node, ast.Attribute) and uses.path_of(node) in counted
+    return known or isinstance(node, ast.Constant)
 
 
 #: expressions that torch.where cannot take

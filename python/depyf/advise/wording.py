@@ -295,7 +295,8 @@ def told_gone(change: Change, number: int, given_up: Dict[Any, int], links: bool
         words = plain(one.words.partition(BESIDE)[0] + told_given_up(one, number, given_up))
         told = any(_OF_CALLER in row for row in rows)
         words += _OF_CALLER if _IS_SIZE.search(words) and not told else ""
-        rows.append("also removes: %s  %s" % (place(one.file or "?", one.line, links), words))
+        row = "also removes: %s  %s" % (place(one.file or "?", one.line, links), words)
+        rows += [row] * (row not in rows)
     return first_of(rows, "also removes: %d more")
 
 

@@ -31,9 +31,12 @@ def where_used(file: str, line: int, needs: Needs) -> int:
             if test.lineno <= line <= last_line(test) and makes_number(test):
                 return int(test.lineno)
     statement: Any = statement_at(function, line)
-    if statement is None or statement.value is None or not _holds(statement.value, set()):
-        return 0
-    names = assigned(statement)
+    names: Set[str] = set()
+    if statement is not None and statement.value is not None and _holds(statement.value, set()):
+        names = assigned(statement)
+    for node in walked(function):
+        if isinstance(node, ast.For) and node.iter.lineno <= line <= last_line(node.iter):
+            names |= _elements(node.target, node.iter, set())
     return (
         first_needing(tree, function, names, line, needs, deep=True, numbers=True) if names else 0
     )
@@ -85,6 +88,24 @@ def _holds(node: Any, names: Set[str]) -> bool:
         elif isinstance(one, _OF_NUMBERS):
             work += ast.iter_child_nodes(one)
     return False
+
+
+def _elements(target: Any, iterable: Any, names: Set[str]) -> Set[str]:
+    """The names to which a loop gives what is, or keeps, such a number: as for `_holds`."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    called = getattr(iterable.func, "id", "") if isinstance(iterable, ast.Call) else ""
+    if called == "range":
+        return set()
+    if called in ("zip", "enumerate", "reversed", "sorted"):
+        given = iterable.args
+        pairs = [(target, one) for one in given]
+        if called == "enumerate" and len(parts) == 2:
+            pairs = [(parts[1], one) for one in given[:1]]
+        elif called == "zip" and len(parts) == len(given):
+            pairs = list(zip(parts, given))
+        return set().union(*(_elements(to, one, names) for to, one in pairs))
+    stored = {one.id for one in ast.walk(target) if isinstance(one, ast.Name)}
+    return stored if _holds(iterable, names) else set()
 
 
 def makes_number(test: ast.AST) -> bool:
@@ -141,6 +162,8 @@ def first_needing(
                 used = {one for one in used if not any(it.startswith(one + ".") for it in used)}
             if (bool(used) and used <= names) if whole else depends(node.value):
                 names |= assigned(node)
+        elif numbers and isinstance(node, ast.For):
+            names |= _elements(node.target, node.iter, names)
         elif deep and isinstance(node, ast.Call):
             found = _decided_in_call(tree, node, names, needs, numbers)
             if found:

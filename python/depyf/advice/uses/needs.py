@@ -246,6 +246,17 @@ def values_needed_in(file: str, line: int, of_numbers: bool = True) -> List[int]
     return sorted(found)
 
 
+def makes_lists(file: str, line: int) -> bool:
+    """Whether a line makes several lists of tensors, so that it is not told which is meant."""
+    made = [
+        node
+        for node in walked(read_at(file, line)[1])
+        if isinstance(node, ast.Call) and method_of(node) == "tolist"
+        if node.lineno <= line <= last_line(node)
+    ]
+    return len(made) > 1
+
+
 def prints_number(file: str, line: int) -> bool:
     """Whether a line prints a Python number that it, or a line before it, makes of a tensor."""
     function = read_at(file, line)[1]

@@ -54,6 +54,8 @@ _USES = (
     (uses.appended_at, "appends"),
     (uses.picked_at, "picks with"),
 )
+#: that torch does not keep a list in the graph, as it is of no integers
+_OF_FLOATS = re.compile(r"^Tensor\.tolist\(\) with non-integer")
 _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
@@ -153,7 +155,8 @@ def _told_by_source(
     if drawn:
         told += "\n? line %d draws it" % drawn
     elif _NUMBER.search(reason):
-        used, what = _use_of(filename, line)
+        one_of_some = _OF_FLOATS.search(reason) and uses.makes_lists(filename, line)
+        used, what = (0, "") if one_of_some else _use_of(filename, line)
         told += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
         told += "\n? line %d %s it" % (used, what) if used else ""
     elif _SIZED.search(reason):
