@@ -103,7 +103,9 @@ def test_where_a_line_makes_two_lists_the_floats_are_not_said_to_decide(tmp_path
     rows = []
     for met in (floats, {"reason": "Tensor.item() call with capture_scalar_outputs=False"}):
         met = dict(met, location="%s:2" % program)
-        rows += [one.row for one in advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))]
+        rows += [
+            one.row for one in advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+        ]
     assert rows == ["list of floats", "item that decides"]
 
 
@@ -467,6 +469,34 @@ def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
         program.write_text("import torch\n\ndef f(x):\n    y = x.nonzero()\n    return y" + more)
         (change,) = advise.changes(run_of([compiled(program, 3, 1.0, breaks=[met])]))
         assert bool(change.patch) == patched and "may raise an error" in change.advice
+
+
+def test_an_exception_in_a_library_is_told_with_the_line_that_leads_there(tmp_path):
+    program, inner = tmp_path / "p.py", tmp_path / "lib" / "python3.11" / "site-packages" / "l.py"
+    inner.parent.mkdir(parents=True)
+    inner.write_text("def g(x):\n    try:\n        x.y\n    except KeyError:\n        pass\n")
+    program.write_text("def f(x):\n    g(x)\n")
+    frames = [(program, 2, "f", "g(x)"), (inner, 3, "g", "x.y")]
+    stack = [one for frame in frames for one in ('File "%s", line %d, in %s' % frame[:3], frame[3])]
+    said = "Developer debug context: raised exception AttributeError()"
+    met = {"reason": "Observed exception", "text": said, "hints": ["a hint"], "user_stack": stack}
+    met.update(location="%s:3" % inner, explanation="Dynamo found no exception handler.")
+    told = advise.text(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert "raises AttributeError() while torch traces it.\n" in told
+    assert "called from your line p.py:2: g(x)\n" in told
+
+
+def test_a_function_whose_loop_stays_uncompiled_has_no_figure(tmp_path):
+    program = tmp_path / "rounds.py"
+    program.write_text(
+        "def f(x):\n    for _ in range(3):\n        if x.any():\n            print(x)\n        x = x + 1\n"
+        "    return x\n"
+    )
+    met = dict(BRANCH, location="%s:3" % program, text="graph break in loop\n" + BRANCH["reason"])
+    failure = "Unsupported: " + BRANCH["reason"]
+    text = advise.text(run_of([compiled(program, 1, 1.0, breaks=[met], failure=failure)]))
+    assert text.startswith("1. no figure  ") and "uncompiled at each call because of it" in text
+    assert "The function with the loop stays uncompiled" in text
 
 
 def test_what_needs_no_action_is_told_as_such():
@@ -1798,7 +1828,8 @@ def test_what_stays_beside_a_value_of_a_break_is_not_removed_with_the_break(tmp_
     program.write_text("def f(x, log):\n    log['a'] = x.item()\n    return x * log['a']\n")
     location = "%s:2" % program
     name = "torch_dynamo_resume_in_f_at_2"
-    texts = ["___stack0 == 0.5", "___stack0 == 0.5\nlen(log) == 0"]
+    of_object = "___stack0.__self__.ema[list(dict.keys(___stack0.__self__.ema))[0]] is None"
+    texts = ["___stack0 == 0.5", "___stack0 == 0.5\nlen(log) == 0", of_object, "___stack0[1] == 2"]
     shown = []
     for reason in texts:
         first = compiled(program, 1, 1.0, breaks=[dict(ITEM, location=location)], calls=[name])
@@ -1821,7 +1852,7 @@ def test_what_stays_beside_a_value_of_a_break_is_not_removed_with_the_break(tmp_
         recompile.reasons[0]["beside"] = "log" if "log" in reason else ""
         cause = {"break": nodes[0].breaks[0], "nodes": nodes[:1]}
         shown.append(savings.is_of_break(recompile, cause))
-    assert shown == [True, False]
+    assert shown == [True, False, False, True]
 
 
 def test_a_function_of_logging_is_told_at_the_line_that_logs(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Whether Python needs the number that a line makes of a tensor, read from the program's source."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -249,6 +250,50 @@ def test_what_is_no_plain_file_is_not_read(tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_bytes(b"def f(:\n\xff")
     assert uses.decided_at(str(broken), 1) == 0
+
+
+IN_TURN = """
+for kind in kinds:
+    fit = Fit(kind)
+    for _ in range(3):
+        fit.go(x)
+--- yes
+def trial(kind):
+    fit = Fit(kind)
+    fit.go(x)
+    return fit.count
+--- yes
+fits = []
+for kind in kinds:
+    fit = Fit(kind)
+    fit.go(x)
+    fits.append(fit)
+--- no
+fits = [Fit(kind) for kind in kinds]
+for fit in fits:
+    fit.go(x)
+--- no
+for kind in kinds:
+    fit = Fit(kind)
+    fit.go(x)
+last = fit.go
+--- no
+one = Fit("a")
+other = Fit("b")
+one.go(other.go(x))
+--- no
+def trial(kind):
+    fit = Fit(kind)
+    return fit
+--- no
+"""
+
+
+@pytest.mark.parametrize("case", re.findall(r"(?s)(.*?)--- (yes|no)\n", IN_TURN))
+def test_objects_that_are_used_one_after_the_other_are_known(tmp_path, case):
+    program = tmp_path / "program.py"
+    program.write_text("class Fit:\n    def go(self, x):\n        return x\n" + case[0])
+    assert uses.used_in_turn(str(program), 2) == (case[1] == "yes")
 
 
 CONTAINERS = """

@@ -70,6 +70,7 @@ NO_ACTION = (
     "text that chooses",
     "class of a module",
     "number of modules",
+    "value of objects in turn",
 )
 
 #: rows of what is one of a few, so that an entry is for one of them

@@ -3,6 +3,8 @@
 from collections import namedtuple
 from typing import Tuple
 
+from depyf.advice import breaks
+
 #: `seconds` of compiling that it would save at most, each counted once: `each` has them by the key
 #: of the compile (`overview.Node.key`) that took them; `kind` as in `overview.causes`; `words` say
 #: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
@@ -46,7 +48,14 @@ def fails(one: Change) -> bool:
 def is_open(change: Change) -> bool:
     """Whether it depends on other changes what a change saves."""
     waits = change.left or change.first or change.kept_out
-    return bool(change.unsure or waits or change.counts)
+    return bool(change.unsure or waits or change.counts or stays_uncompiled(change))
+
+
+def stays_uncompiled(change: Change) -> bool:
+    """Whether the function that torch gave up stays so after a change, which has it call another
+    one that torch compiles.
+    """
+    return fails(change) and change.advice == breaks.LOOP.help[0].text
 
 
 def is_late(change: Change) -> bool:

@@ -195,6 +195,10 @@ def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:
                 place(said["file"] or "?", said["line"], links),
             )
             rows.append(where + plain(said["why"]))
+            file, line, code = said["caller"]
+            if line:
+                form = "%12scalled from your line %s: %s"
+                rows.append(form % ("", place(file, line, links), shown(code.strip())))
             rows += [shown("%12s%s" % ("", " ".join(one.split()))) for one in said["hints"]]
     return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
 

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Set
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
-from depyf.advise.change import Change, fails, is_open, shown_at
+from depyf.advise.change import Change, fails, is_open, shown_at, stays_uncompiled
 from depyf.advise.finding import BESIDE
 from depyf.advise.staying import met_at
 from depyf.terminal import place, shown
@@ -32,7 +32,7 @@ def saving(change: Change) -> str:
     """What a change saves, in words."""
     if change.left or change.first:
         return "no figure yet"
-    if change.kept_out:
+    if change.kept_out or stays_uncompiled(change):
         return "no figure"
     if change.unsure or change.counts:
         return "may save or cost compile time"

@@ -100,11 +100,13 @@ def is_of_break(node: Node, cause: Cause, causes: Sequence[Cause] = ()) -> bool:
 
 
 def _hands_on_of_break(node: Node, reason: words.Said, at: Tuple[str, int]) -> bool:
-    """Whether a value that a rest is given comes from the break at a line."""
+    """Whether a value that a rest is given comes from the break at a line: what an object on the
+    stack holds, such as that of a method, is there without the break.
+    """
     if not node.hands_on(reason):
         return False
     if words.is_on_stack(reason):
-        return True
+        return not words.is_of_kept_object(reason)
     return given.comes_from(at, words.argument_of(reason["name"]))
 
 

@@ -320,8 +320,8 @@ for x in (torch.ones(3), torch.ones(3) * 4):
 """,
             ),
             helps(
-                OUTSIDE + " prints, counts, leaves a loop or returns no tensor: return the condition "
-                "as well, and test it outside of the compiled function.",
+                OUTSIDE + " prints, counts, leaves a loop or returns no tensor: return the "
+                "condition as well, and test it outside of the compiled function.",
                 _RAISES,
                 """
 @torch.compile(backend="eager")

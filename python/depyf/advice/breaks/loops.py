@@ -78,7 +78,7 @@ LOOP = row(
     [
         helps(
             "Make the loop's body a separate function: torch compiles that function, and splits "
-            "its graph at this line.",
+            "its graph at this line. The function with the loop stays uncompiled.",
             _LOOP,
             """
 def body(x, i):

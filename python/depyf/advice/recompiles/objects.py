@@ -68,6 +68,21 @@ result = torch.ones(3)
 for layer in layers:
     result = layer(result, scales)
 """
+_TRIALS = """
+class Trial:
+    def __init__(self, kind):
+        self.kind = kind
+
+    @torch.compile(backend="eager")
+    def run(self, x):
+        y = x.sin() if self.kind == "wave" else x.cos()
+        return y * 2 + 1
+
+result = []
+for kind in ("wave", "turned", "other"):
+    trial = Trial(kind)
+    result.append(trial.run(torch.ones(3)))
+"""
 _TEXT = """
 @torch.compile(backend="eager")
 def f(x, name):
@@ -353,6 +368,35 @@ result = [f(torch.ones(3), double) for _ in range(3)]
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _LAYERS.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch._dynamo.config.{setting} = True",
+            ),
+        ],
+    ),
+    row(
+        "value of objects in turn",
+        "",
+        [
+            helps(
+                "{name} is set when its object is made, and the objects are used one after the "
+                "other: one compile for each value is normal and needs no action. Code that does "
+                "not use it can be compiled apart, once for all of them.",
+                _TRIALS,
+                """
+@torch.compile(backend="eager")
+def double(y):
+    return y * 2 + 1
+
+class Trial:
+    def __init__(self, kind):
+        self.kind = kind
+
+    def run(self, x):
+        return double(x.sin() if self.kind == "wave" else x.cos())
+
+result = []
+for kind in ("wave", "turned", "other"):
+    trial = Trial(kind)
+    result.append(trial.run(torch.ones(3)))
+""",
             ),
         ],
     ),

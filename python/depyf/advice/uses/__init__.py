@@ -33,6 +33,7 @@ from depyf.advice.uses.containers import (
     sets_key_at,
     spelt_at,
     tests_and_fills,
+    used_in_turn,
 )
 from depyf.advice.uses.loops import (
     breaks_in,
@@ -184,6 +185,7 @@ __all__ = [
     "tree_of",
     "uncut_around",
     "unwrapped",
+    "used_in_turn",
     "values_needed_in",
     "values_needed_in_sides",
     "walked",

@@ -363,6 +363,47 @@ def is_of_each_object(file: str, name: str) -> bool:
     return bool(stores) and all(stores)
 
 
+def used_in_turn(file: str, line: int) -> bool:
+    """Whether the objects of the method that begins at a line are used one after the other: one
+    line of the file makes them, in a function or a loop that calls the method, and hands them on to
+    nothing else.
+    """
+    tree, method = parsed(file) if file else None, function_starting_at(file, line)
+    around = class_around(tree, method) if tree is not None and method is not None else None
+    made = [
+        node
+        for node in walked(tree)
+        if around is not None and isinstance(node, ast.Call) and path_of(node.func) == around.name
+    ]
+    if tree is None or method is None or len(made) != 1:
+        return False
+    scope = innermost(tree, made[0].lineno)
+    known: Any = scope  # what has the name that holds them
+    if scope is None:  # the loop at the module's level
+        known = tree
+        scope = next((one for one in walked(tree) if _is_loop_with(one, made[0])), None)
+    stored = [one for one in walked(scope) if getattr(one, "value", None) is made[0]]
+    target = stored[0].targets[0] if stored and isinstance(stored[0], ast.Assign) else None
+    if not isinstance(target, ast.Name):
+        return False
+    calls = {id(one.func): one for one in walked(scope) if isinstance(one, ast.Call)}
+    owners = {id(one.value): one for one in walked(scope) if isinstance(one, ast.Attribute)}
+    called = False
+    for node in walked(known):
+        if isinstance(node, ast.Name) and node.id == target.id and node is not target:
+            owner = owners.get(id(node))
+            if owner is not None and owner.attr != method.name:
+                continue  # another attribute or method
+            if id(owner or node) not in calls:
+                return False
+            called = True
+    return called
+
+
+def _is_loop_with(node: ast.AST, inner: ast.AST) -> bool:
+    return isinstance(node, (ast.For, ast.While)) and any(one is inner for one in ast.walk(node))
+
+
 def key_at(file: str, line: int) -> bool:
     """Whether a line looks something up in a container, or asks whether it is there."""
     tree = parsed(file) if file and line else None

@@ -4,7 +4,7 @@ import re
 from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf import advice
-from depyf.advice import conditions
+from depyf.advice import conditions, uses
 from depyf.report import words
 from depyf.report.overview.guards import (
     asked_for,
@@ -78,6 +78,8 @@ def advise_of_objects(nodes: Sequence[Node]) -> None:
         for reason in node.reasons[:1]:
             if reason["row"] == "value of each object":
                 told.setdefault(node.frame, reason)
+                if reason["help"] and uses.used_in_turn(*node.place):
+                    words.describe_in_turn(reason)
             if reason["row"] not in advice.NO_ACTION:
                 continue
             first = normal.setdefault((node.frame, reason["row"]), node)

@@ -97,6 +97,18 @@ def is_on_stack(found: Said) -> bool:
     return bool(KEPT.search(found["failed"]))
 
 
+def is_of_kept_object(found: Said) -> bool:
+    """Whether a reason is about what an object holds that stood on the stack at a graph break."""
+    return bool(_OF_KEPT_OBJECT.search(found["failed"]))
+
+
+#: an attribute of such a value that is none of a tensor's
+_OF_KEPT_OBJECT = re.compile(
+    r"(?:%s)(?:\[[^\[\]]*\])*\.(?!(?:size|stride|dim|shape|dtype|device|requires_grad)\b)\w"
+    % KEPT.pattern
+)
+
+
 def is_kept(found: Said) -> bool:
     """Whether a reason is about a value that a graph break handed on: one on the stack, or a local
     that is no parameter of the function.

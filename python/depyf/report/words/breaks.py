@@ -108,7 +108,7 @@ def of_break(found: Document) -> Said:
     caller, via = way_to(filename, line, stack)
     explanation = (found.get("explanation") or "").strip()
     told = (advice.filled(row.words, dict(_UNNAMED, **names)) if row else None) or ""
-    told = told or _exception_of_program(raised, explanation)
+    told = told or _exception_of_program(raised, explanation, (filename, line))
     why = told or _FOR_DEVELOPERS.sub("", explanation.split("\n")[0]).strip() or reason
     given = _given(row, names, raw, filename, line, stack)
     foreign = bool(row and row.key not in break_rows.AROUND and in_others_library(filename, stack))
@@ -217,15 +217,20 @@ _OBSERVED = "Observed exception"
 _CONSTANT = re.compile(r"\[?ConstantVariable\(\w+: ('[^']*'|[^()\[\]]*)\)\]?")
 
 
-def _exception_of_program(raised: Optional[Match[str]], explanation: str) -> str:
+def _exception_of_program(
+    raised: Optional[Match[str]], explanation: str, at: Tuple[str, int]
+) -> str:
     """Names the exception of the program that torch tells of in words of its own; "" where it is
     none.
+
+    Args:
+        at: (file, line) of the break.
     """
     if raised is not None:
         what = _CONSTANT.sub(r"\1", raised.group("what").strip())
-        return (
-            "This line raises `%s` while torch traces it, and nothing in there catches it." % what
-        )
+        caught = any(kind == "try" for kind, _ in uses.uncut_around(*at))
+        none = "" if caught else ", and nothing in there catches it"
+        return "This line raises `%s` while torch traces it%s." % (what, none)
     operation = _OPERATION_RAISED.search(explanation)
     if operation is None:
         return ""

@@ -80,6 +80,11 @@ def describe_state_of_object(found: Said, of_objects: Said, before: str, after: 
     found.update({key: of_objects[key] for key in ("kind", "name", "row", "help", "patches")})
 
 
+def describe_in_turn(found: Said) -> None:
+    """Says of the objects of a method that they are used one after the other, which is normal."""
+    advise(found, "value of objects in turn")
+
+
 def describe_apart(found: Said, caller: str, compile_id: str) -> None:
     """Says why the method of several objects is compiled by itself though its caller is compiled:
     to compile that is no advice.

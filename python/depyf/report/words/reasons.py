@@ -208,7 +208,7 @@ _MADE_TENSORS = (
     "float that is set",
 )
 _READ_AS_NUMBER = (
-    " Other code reads it as a number, at %s: there, write float(...) around it, or keep the "
+    " Other code reads it as a number, at %s: there, write %s(...) around it, or keep the "
     "number, too, under another name."
 )
 
@@ -223,7 +223,9 @@ def name_readers(found: Iterable[Said]) -> None:
         if one["row"] not in _MADE_TENSORS or in_library(one["file"]):
             continue
         lines = uses.readers_of(one["file"], one["line"], one["name"])
-        told = _READ_AS_NUMBER % ", ".join(short_place(one["file"], at) for at in lines)
+        places = ", ".join(short_place(one["file"], at) for at in lines)
+        whole = re.match(r"-?\d+$", one["before"])
+        told = _READ_AS_NUMBER % (places, "int" if whole else "float")
         one["help"] = [
             text + told if lines and " a tensor" in text and told not in text else text
             for text in one["help"]
