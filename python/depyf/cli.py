@@ -214,7 +214,7 @@ def _add_diff(verbs: "Any") -> "argparse.ArgumentParser":
 def main(argv: "Optional[List[str]]" = None) -> int:
     """Run the command with `argv` (without the program's name); returns the exit code."""
     try:
-        return _main(list(sys.argv[1:] if argv is None else argv))
+        return _main(list(sys.argv[1:] if argv is None else argv), argv is None)
     except ImportError as error:
         if "depyf._core" not in str(error):
             raise
@@ -222,7 +222,7 @@ def main(argv: "Optional[List[str]]" = None) -> int:
         return 2
 
 
-def _main(arguments: "List[str]") -> int:
+def _main(arguments: "List[str]", is_process: bool) -> int:
     if arguments == ["--version"]:
         from depyf.installed import description
 
@@ -266,6 +266,7 @@ def _main(arguments: "List[str]") -> int:
                 run_parser.error(str(error))
         from depyf import launch
 
+        options.is_process = is_process
         return launch.run(options)
     import functools
 

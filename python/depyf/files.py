@@ -95,7 +95,7 @@ def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     opener = _core.opener(_HOW)
     try:
         with io.open(temporary, "wb", buffering=0, opener=opener) as stream:
-            _write_all(stream, data)
+            _core.write_all(stream.fileno(), data)
         os.replace(temporary, path)
     except BaseException as error:  # an interrupt is the user's, and leaves no half of a file
         try:
@@ -114,11 +114,12 @@ def overwrite_text(path: Any, text: str) -> None:
     Raises OSError where it cannot be written, or the file is shorter.
     """
     data = text.encode("utf-8", "backslashreplace")
-    with io.open(path, "wb", opener=_core.opener(_HOW & ~(os.O_EXCL | os.O_CREAT))) as stream:
+    opener = _core.opener(_HOW & ~(os.O_EXCL | os.O_CREAT))
+    with io.open(path, "wb", buffering=0, opener=opener) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size < len(data):
             raise OSError(errno.ENOSPC, "it is smaller than the text", path)
-        stream.write(data.ljust(size))
+        _core.write_all(stream.fileno(), data.ljust(size))
 
 
 def append_text(path: Any, text: str) -> None:
@@ -128,11 +129,4 @@ def append_text(path: Any, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")
     with io.open(path, "wb", buffering=0, opener=_core.opener(_HOW_TO_APPEND)) as stream:
-        _write_all(stream, data)
-
-
-def _write_all(stream: io.FileIO, data: bytes) -> None:
-    """Writes to a file without a buffer, of which each write may take a part."""
-    left = memoryview(data)
-    while left:
-        left = left[stream.write(left) :]
+        _core.write_all(stream.fileno(), data)

@@ -4,9 +4,11 @@ A program may put functions of its own in place of `print`, `open`, `json.dumps`
 count calls, to forbid them, or to turn a clock. Calls of depyf's own must not be among them, and
 what such a function raises must not end depyf's work. So depyf's modules look such names up in
 their own globals, where a module of the standard library is a copy that nobody else has (`io.open`
-is `open`). What these functions call in turn is looked up as always, and so are other builtins.
+is `open`), and where each builtin function has its name, too. What these functions call in turn is
+looked up as always.
 """
 
+import builtins
 import sys
 import types
 
@@ -23,6 +25,11 @@ _MODULES = (
     "textwrap threading time tokenize traceback types unicodedata uuid weakref zlib"
 ).split()
 
+_functions: "Dict[str, Any]" = {
+    name: value
+    for name, value in vars(builtins).items()
+    if type(value) is types.BuiltinFunctionType and not name.startswith("__")
+}
 _copies: "Dict[str, types.ModuleType]" = {}
 _kept: "Set[str]" = set()
 
@@ -54,6 +61,8 @@ def keep() -> None:
             continue
         _kept.add(name)
         names = vars(module)
+        for key, value in _functions.items():
+            names.setdefault(key, value)
         for key, value in list(names.items()):
             if type(value) is not types.ModuleType or key.startswith("__import_"):
                 continue  # the latter are Dynamo's, which asks whether it finds the same object

@@ -4,6 +4,7 @@
 // meanwhile are copied first, so the module needs no GIL.
 #include "python/live_code.h"
 
+#include <cerrno>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "python/quiet_text.h"
 #include "simplify/simplify.h"
 #include "support/error.h"
+#include "support/system_writing.h"
 #include "verify/verify.h"
 
 namespace depyf::python {
@@ -576,6 +578,60 @@ PyObject* opener_function(PyObject* self, PyObject* how) {
   return told.get() ? PyCFunction_NewEx(&open_as_told_method, told.get(), nullptr) : nullptr;
 }
 
+const char write_all_doc[] =
+    "write_all(descriptor, data)\n--\n\n"
+    "Writes all of `data`, bytes, to a file; raises OSError where that fails.\n\n"
+    "A file that grows over the limit of the process (RLIMIT_FSIZE) is such a failure (EFBIG), "
+    "and\n"
+    "the process gets no signal SIGXFSZ for it.";
+
+PyObject* write_all_function(PyObject*, PyObject* arguments) {
+  int descriptor = -1;
+  PyObject* data = nullptr;
+  if (!PyArg_ParseTuple(arguments, "iO!:write_all", &descriptor, &PyBytes_Type, &data)) {
+    return nullptr;
+  }
+  std::string_view left = bytes_of(data);
+  while (!left.empty()) {
+    Written written;
+    Py_BEGIN_ALLOW_THREADS  //
+        written = write_some(descriptor, left);
+    Py_END_ALLOW_THREADS  //
+        left.remove_prefix(written.bytes);
+    if (written.error == EINTR) {
+      if (PyErr_CheckSignals() != 0) return nullptr;
+    } else if (written.error != 0) {
+      errno = written.error;
+      return PyErr_SetFromErrno(PyExc_OSError);
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+const char excepthook_doc[] =
+    "excepthook(prepare, previous)\n--\n\n"
+    "A hook for sys.excepthook that calls `prepare` with the exception, then the hook `previous`\n"
+    "with its type, itself and its traceback. It adds no frame to what these raise.";
+
+/// `hooks` is (prepare, previous).
+PyObject* call_hooks(PyObject* hooks, PyObject* arguments) {
+  PyObject* error = PyTuple_GetItem(arguments, 1);
+  if (!error) return nullptr;
+  const Ref done(PyObject_CallFunctionObjArgs(PyTuple_GetItem(hooks, 0), error, nullptr));
+  if (!done.get()) return nullptr;
+  const Ref trace(PyException_GetTraceback(error));
+  return PyObject_CallFunctionObjArgs(PyTuple_GetItem(hooks, 1), PyTuple_GetItem(arguments, 0),
+                                      error, trace.get() ? trace.get() : Py_None, nullptr);
+}
+
+PyMethodDef call_hooks_method = {"excepthook", call_hooks, METH_VARARGS, nullptr};
+
+PyObject* excepthook_function(PyObject*, PyObject* hooks) {
+  return PyTuple_Size(hooks) == 2
+             ? PyCFunction_NewEx(&call_hooks_method, hooks, nullptr)
+             : PyErr_Format(PyExc_TypeError, "excepthook() takes two arguments");
+}
+
 PyMethodDef methods[] = {
     {"disassemble", disassemble_function, METH_O, disassemble_doc},
     {"listing", listing_function, METH_O, listing_doc},
@@ -587,6 +643,8 @@ PyMethodDef methods[] = {
      METH_VARARGS | METH_KEYWORDS, compare_doc},
     {"is_quiet", is_quiet_function, METH_O, is_quiet_doc},
     {"opener", opener_function, METH_O, opener_doc},
+    {"write_all", write_all_function, METH_VARARGS, write_all_doc},
+    {"excepthook", excepthook_function, METH_VARARGS, excepthook_doc},
     {"kept_temporaries", kept_temporaries_function, METH_VARARGS, kept_temporaries_doc},
     {nullptr, nullptr, 0, nullptr},
 };

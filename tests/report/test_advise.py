@@ -1,6 +1,5 @@
 """What `depyf run --advise` lists: each change once, and only changes."""
 
-import io
 import re
 
 import pytest
@@ -1030,7 +1029,7 @@ def test_progress_names_a_function_alike_at_each_of_its_compiles():
     rest = Function("torch_dynamo_resume_in_step_at_9", "step", firstlineno=9, is_resume=True)
     rest.entries.append(Entry("2/0", name="b", finished=True))
     run.functions += [function, rest]
-    progress = Progress(io.StringIO())
+    progress = Progress()
     progress.run = run
     for compile_id, frame, name in (
         ("0/1", "/a/b.py:4 in forward: ", "Decoder.forward"),

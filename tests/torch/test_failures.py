@@ -182,9 +182,43 @@ print("finished")
 """
 
 
+HANDLED = """
+import resource, signal, sys, warnings
+import torch, depyf
+
+def double(x):
+    return x * 2
+
+called = []
+handlers = {"counts": lambda *_: called.append(1), "default": signal.SIG_DFL, "ignored": signal.SIG_IGN}
+before = signal.signal(signal.SIGXFSZ, handlers[sys.argv[1]])
+if sys.argv[2] == "pends":
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGXFSZ])
+    signal.raise_signal(signal.SIGXFSZ)
+warnings.simplefilter("ignore")
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+with depyf.prepare_debug("dump") as run:
+    torch.compile(double, backend="eager")(torch.ones(3))
+assert any("File too large" in problem.message for problem in run.problems)
+assert not called
+blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+assert blocked == ({signal.SIGXFSZ} if sys.argv[2] == "pends" else set()), blocked
+assert (signal.SIGXFSZ in signal.sigpending()) == (sys.argv[2] == "pends")
+print("finished")
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files")
 def test_a_limit_on_the_size_of_files(run_script):
     assert "finished" in run_script(LIMITED).stdout
+
+
+@pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="Python cannot raise signals")
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="there is no such signal")
+@pytest.mark.parametrize("handler", ["counts", "default", "ignored"])
+@pytest.mark.parametrize("state", ["pends", "free"])
+def test_a_limit_on_the_size_of_files_sends_the_program_no_signal(run_script, handler, state):
+    assert "finished" in run_script(HANDLED, handler, state).stdout
 
 
 @pytest.mark.parametrize(

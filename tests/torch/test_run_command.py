@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -550,53 +549,148 @@ def test_help_names_all_subcommands(capfd):
         assert word in text
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+LONG = """
+import os, signal, sys, threading, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])  # before any thread of torch's
+signal.signal(signal.SIGUSR2, lambda *_: print("handler"))
+import torch
+
+def slow(graph, inputs):
+    time.sleep(7)
+    return graph.forward
+
+os.kill(os.getpid(), signal.SIGUSR2)
+print([one.name for one in threading.enumerate()], signal.SIGUSR2 in signal.sigpending())
+print("compiling ... ", end="", file=sys.stderr, flush=True)
+torch.compile(lambda x: x + 1, backend=slow)(torch.ones(2))
+print("done", file=sys.stderr, flush=True)
+if "redirect" in sys.argv:
+    own, aside = os.dup(2), os.open("aside", os.O_RDWR | os.O_CREAT, 0o666)
+    os.dup2(aside, 2)
+    torch.compile(lambda x: x - 1, backend=slow)(torch.ones(2))
+    os.dup2(own, 2)
+"""
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
-def test_a_long_import_of_torch_is_told_on_a_terminal(stream, monkeypatch):
-    from depyf.launch.progress import Progress
+def on_a_terminal(command, folder):
+    """What a program writes to standard output, and what to the terminal that its standard error is."""
+    import pty
+    import threading
 
-    terminal = stream.isatty()
-    stream = type(stream)()
-    with Progress(stream, patience=0.1) as progress:
-        time.sleep(1.2)
-        assert not stream.getvalue()  # torch is there, and nothing waits for it
-        progress.imports = True
-        for _ in range(200 if terminal else 20):
-            time.sleep(0.05)
-            if stream.getvalue():
-                break
-        progress.imported()
-        assert stream.getvalue().endswith("\r\033[K") == terminal  # at once
-    assert ("depyf: Python imports PyTorch, " in stream.getvalue()) == terminal
-    assert stream.getvalue().endswith("\r\033[K") == terminal
+    leader, follower = pty.openpty()
+    found = []
+
+    def read():
+        try:
+            while True:
+                found.append(os.read(leader, 4096))
+        except OSError:  # nobody has it open any more
+            pass
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=str(folder),
+            env=environment(folder / "cache"),
+            stdout=subprocess.PIPE,
+            stderr=follower,
+            universal_newlines=True,
+            timeout=240,
+        )
+    finally:
+        os.close(follower)
+        thread.join()
+        os.close(leader)
+    assert done.returncode == 0
+    return done.stdout, b"".join(found).decode()
 
 
-@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["log", "terminal"])
-def test_progress_of_a_long_compile(stream):
-    from depyf.launch.progress import Progress
-    from depyf.torch.model import Entry, Function, Run
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no such terminals here")
+def test_a_long_compile_is_told_on_a_terminal_alone(tmp_path):
+    (tmp_path / "long.py").write_text(LONG)
+    command = [sys.executable, "-m", "depyf", "run", "long.py", "redirect"]
+    said, shown = on_a_terminal(command, tmp_path)
+    assert said == "['MainThread'] True\n"
+    # a line by itself, below the unfinished one of the program
+    found = re.search("compiling ... \r\ndepyf: compiling (.*)\r\ndone\r\n", shown)
+    assert found and re.match(
+        r"<lambda> \[0/0\] \(the graph is captured\), \d s$", found.group(1)
+    ), shown
+    assert "\x1b[K" not in shown and (tmp_path / "aside").read_bytes() == b""
 
-    entry = Entry("3/0")
-    run = Run(functions=[Function("slow\x1b[31m", entries=[entry])])
-    with Progress(stream, patience=0.1) as progress:
-        progress.run = run
-        for _ in range(200):
-            time.sleep(0.05)
-            if "compiling" in stream.getvalue():
-                break
-    text = stream.getvalue()
-    assert "depyf: compiling slow\\x1b[31m [3/0] (Dynamo traces it)" in text
-    assert text.endswith("\r\033[K") == stream.isatty()  # the line is gone from a terminal
-    entry.finished = True
-    quiet = io.StringIO()
-    with Progress(quiet, patience=0.0) as progress:
-        progress.run = run
-        time.sleep(0.7)
-    assert quiet.getvalue() == ""
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="nothing tells of threads here")
+def test_where_there_is_no_terminal_no_thread_runs_beside_the_program(start, tmp_path):
+    (tmp_path / "threads.py").write_text(
+        "import os, threading\n"
+        "def count():\n"
+        "    return len(os.listdir('/proc/self/task')), threading.active_count()\n"
+        "print(count())\n"
+        "import torch\n"
+        "print(count())\n"
+    )
+    plain, done = (start("threads.py", depyf=one, fresh=True) for one in (False, True))
+    assert done.stdout == plain.stdout and plain.stdout
+
+
+LATE = """
+from concurrent.futures import ThreadPoolExecutor
+import sys, threading, time
+import torch
+
+def late():
+    time.sleep(0.5)
+    print(threading.main_thread().is_alive())
+    try:
+        print(pool.submit(lambda: "accepted").result())
+    except RuntimeError as error:
+        print(error)
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
+
+pool = ThreadPoolExecutor(1)
+thread = threading.Thread(target=late)
+thread.start()
+threading._register_atexit(print, "at the end of threading")
+if "exit" in sys.argv:
+    sys.exit(5)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="threads have no such functions")
+@pytest.mark.parametrize("way", ["", "exit"])
+def test_threads_of_the_program_end_as_without_depyf(start, tmp_path, way):
+    (tmp_path / "late.py").write_text(LATE)
+    plain, done = (start("late.py", way, depyf=one, fresh=True) for one in (False, True))
+    assert "cannot schedule" in plain.stdout
+    assert (done.stdout, done.returncode) == (plain.stdout, plain.returncode)
+    assert "1 compile of 1 function" in done.stderr
+
+
+HOOKED = """
+import sys
+
+def hook(*_):
+    raise RuntimeError("of the hook")
+
+def fail():
+    1 / 0
+
+if sys.argv[1] == "raises":
+    sys.excepthook = hook
+elif sys.argv[1] == "deleted":
+    del sys.excepthook
+fail()
+"""
+
+
+@pytest.mark.parametrize("way", ["raises", "deleted", ""])
+def test_what_is_said_of_a_failure_names_no_frame_of_depyf(start, tmp_path, way):
+    (tmp_path / "hooked.py").write_text(HOOKED)
+    plain, done = (start("hooked.py", way, depyf=one, fresh=True) for one in (False, True))
+    assert done.returncode == plain.returncode == 1
+    assert done.stderr.endswith(plain.stderr) and "ZeroDivisionError" in plain.stderr
 
 
 IMPORTS = """
@@ -1147,7 +1241,7 @@ def test_many_recompiles_for_one_reason_take_a_few_lines():
 @pytest.mark.parametrize("way", [["program.py"], ["-m", "program"]], ids=["file", "module"])
 def test_the_globals_of_the_program_are_those_without_depyf(tmp_path, way):
     (tmp_path / "program.py").write_text(
-        "print(sorted(globals()), globals().get('__annotations__'), globals().get('__cached__'))\n"
+        "print(list(globals()), globals().get('__annotations__'), globals().get('__cached__'))\n"
     )
     said = [
         subprocess.run(

@@ -13,7 +13,7 @@ import warm
 from processes import environment
 from programs import TORCH
 
-#: builtin functions that depyf calls by their names, whoever has replaced them
+#: builtin functions by their names; those of depyf's own calls are not replaced
 BY_NAME = """
 builtins: abs all any chr compile dir divmod exec format max min ord repr round sorted sum vars
 """
@@ -156,6 +156,28 @@ def check_raising(tmp_path):
     assert failing.raised and run.problems
 
 
+def check_strict_builtins(tmp_path):
+    """Replacements that raise for callers of depyf alone."""
+    import builtins
+
+    want = program()
+    for name in ("callable", "isinstance", "len"):
+        real = getattr(builtins, name)
+
+        def strict(*arguments, _name=name, _real=real, _look=sys._getframe):
+            if _look(1).f_code.co_filename.startswith(DEPYF):
+                raise ZeroDivisionError(_name)
+            return _real(*arguments)
+
+        with depyf.prepare_debug(str(tmp_path / name)) as run:
+            setattr(builtins, name, strict)
+            try:
+                have = program()
+            finally:
+                setattr(builtins, name, real)
+        assert have == want and not run.problems
+
+
 def check_records(tmp_path):
     def counted(block):
         made, seen = [], []
@@ -204,6 +226,7 @@ def check_missing_texts(tmp_path):
 
 CHECKS = {
     "no function of the program is called by depyf": check_own_calls,
+    "a builtin that raises for depyf is not called": check_strict_builtins,
     "what they raise does not reach the program": check_raising,
     "logging makes the records that it makes without depyf": check_records,
     "a text that torch cannot write is missing with its reason": check_missing_texts,

@@ -8,6 +8,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
+from depyf import _core
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -133,10 +135,10 @@ def run_as_main(
     main = types.ModuleType("__main__")
     if sys.version_info < (3, 14):
         main.__dict__["__annotations__"] = {}
+    main.__dict__["__builtins__"] = builtins  # the module itself, as python gives it
     main.__dict__.update(attributes)
     if sys.version_info >= (3, 15):
         main.__dict__.pop("__cached__", None)
-    main.__dict__["__builtins__"] = builtins  # the module itself, as python gives it
     sys.modules["__main__"] = main
     sys.argv[:] = arguments
     # what stands there now is the folder of the depyf command, or of `python -m depyf`
@@ -159,18 +161,22 @@ def program_of(options: Any) -> Tuple[Program, List[str]]:
 
 def install_hook(bare: Optional[BaseException] = None) -> None:
     """Takes depyf's frames off the traceback of an exception that ends the program."""
+
     # the interpreter prints the traceback, with the program's own hook where it set one; that of
     # `bare` has no frames
-    previous = getattr(sys, "excepthook", None)
-    if not callable(previous):
-        return  # Python says so
-
-    def hook(
-        kind: "type[BaseException]", error: BaseException, trace: Optional["TracebackType"]
-    ) -> None:
+    def prepare(error: BaseException) -> None:
         _trim(error)
         if error is bare:
             error.__traceback__ = None
-        previous(kind, error, error.__traceback__)
 
-    sys.excepthook = hook
+    previous = getattr(sys, "excepthook", _without_hook)
+    sys.excepthook = _core.excepthook(prepare, previous)
+
+
+def _without_hook(
+    kind: "type[BaseException]", error: BaseException, trace: Optional["TracebackType"]
+) -> None:
+    """What the interpreter does where the program has deleted `sys.excepthook`."""
+    if sys.stderr is not None:
+        sys.stderr.write("sys.excepthook is missing\n")
+    sys.__excepthook__(kind, error, trace)

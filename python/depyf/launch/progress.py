@@ -1,9 +1,12 @@
 """What is said while a compile takes long."""
 
-import sys
+import _signal
+import _thread
+import os
+import signal
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Optional, TextIO, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 from depyf.terminal import parse_place, shown
 from depyf.trace.names import resume_title
@@ -30,80 +33,114 @@ _SO_FAR = {
 }
 
 
+def _identity(descriptor: int) -> Any:
+    """Which file a descriptor is of; None where it is closed."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_rdev
+
+
 def _title(function: "Function", entry: "Entry") -> str:
     whole = function.qualname, function.firstlineno
     return function.title_of(entry) or resume_title(function.name, *whole) or function.title
 
 
 class Progress:
-    """Says on standard error what is being compiled, while that takes long; on a terminal also
-    that PyTorch is being imported.
+    """Says on the terminal that is standard error what is being compiled, while that takes long.
+
+    Where standard error is no terminal, there is no thread, and nothing is said. The thread takes
+    no signal, and its lines go to the terminal alone: not to a file that the program puts in place
+    of standard error meanwhile. A line stands by itself, so that it overwrites nothing.
     """
 
-    def __init__(self, stream: TextIO, patience: float = 2.0) -> None:
+    def __init__(self, descriptor: int = 2, patience: float = 5.0) -> None:
         self.run: Optional["Run"] = None  # set when there is one
-        self.imports = False  # whether the program has yet to import torch
         self.profile: Any = None  # what watches where time goes, where it was asked for
-        self._stream = stream
+        self._descriptor = descriptor
         self._patience = patience
+        self._process = os.getpid()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="depyf progress", daemon=True)
-        self._shown = False
+        self._ended: Any = None  # a lock that the thread holds while it runs
+        self._own: Optional[int] = None  # a descriptor of the same terminal
+        self._file: Any = None
+
+    def begin(self, run: "Run") -> None:
+        """Begins to watch a run."""
+        self.run = run
         try:
-            self._terminal = bool(stream.isatty())
-        except Exception:
-            self._terminal = False
+            if os.isatty(self._descriptor):
+                self._start()
+        except Exception:  # no threads or descriptors are left; progress is not worth an error
+            self._release()
+
+    def _start(self) -> None:
+        import fcntl  # not where there are no terminals of this kind
+
+        self._file = _identity(self._descriptor)
+        how = fcntl.F_DUPFD_CLOEXEC
+        try:  # a high number: the program gets those that it gets without depyf
+            self._own = fcntl.fcntl(self._descriptor, how, 500)
+        except OSError:
+            self._own = fcntl.fcntl(self._descriptor, how, 3)
+        lock = _thread.allocate_lock()
+        lock.acquire()
+        # a thread inherits the mask; what is read first is what stands at the end in any case
+        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, ())
+        try:
+            _signal.pthread_sigmask(_signal.SIG_BLOCK, signal.valid_signals())
+            # no threading.Thread, which `threading.enumerate` of the program would tell
+            _thread.start_new_thread(self._watch, (lock,))
+            self._ended = lock
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
     def __enter__(self) -> "Progress":
-        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join(timeout=5)
-        self._clear()
+        if self._ended is not None and os.getpid() == self._process:
+            self._stop.set()
+            if self._ended.acquire(timeout=5):
+                self._ended = None
+        if self._ended is None or os.getpid() != self._process:
+            self._release()
 
-    def imported(self) -> None:
-        """The program has torch now: the line that said so is gone before the program goes on."""
-        self.imports = False
-        self._clear()
+    def _release(self) -> None:
+        own, self._own = self._own, None
+        if own is not None and _identity(own) == self._file:
+            os.close(own)
 
-    def _clear(self) -> None:
-        if self._shown and self._terminal:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
-        self._shown = False
-
-    def _watch(self) -> None:
+    def _watch(self, lock: Any) -> None:
         first_seen: Dict[int, float] = {}
         told: Dict[int, float] = {}
-        while not self._stop.wait(0.5):
-            try:
+        try:
+            while not self._stop.wait(0.5):
                 now = time.monotonic()
                 current = self._current()
                 if current is None:
-                    self._clear()
                     continue
                 key, text = current
                 took = now - first_seen.setdefault(key, now)
-                # a terminal shows one line that changes; a log gets a line now and then
-                if took < self._patience or (
-                    not self._terminal and now - told.get(key, now - 30) < 30
-                ):
-                    continue
-                told[key] = now
-                line = "depyf: %s, %.0f s" % (text, took)
-                self._stream.write("\r\033[K" + line[:100] if self._terminal else line + "\n")
-                self._stream.flush()
-                self._shown = True
-            except Exception:
-                return  # a closed stream; progress is not worth an error
+                if took >= self._patience and now - told.get(key, now - 30) >= 30:
+                    told[key] = now
+                    self._say("depyf: %s, %.0f s" % (text, took))
+        except Exception:
+            pass  # a closed terminal; progress is not worth an error
+        finally:
+            lock.release()
+
+    def _say(self, line: str) -> None:
+        own = self._own
+        if own is None or not _identity(own) == _identity(self._descriptor) == self._file:
+            return
+        # the line end first: the program's own line may be unfinished
+        os.write(own, ("\n%s\n" % line).encode("utf-8", "backslashreplace"))
 
     def _current(self) -> Optional[Tuple[int, str]]:
         if self.run is None:
-            # the module is there from the beginning of its import on
-            importing = self.imports and self._terminal and "torch" in sys.modules
-            return (0, "Python imports PyTorch") if importing else None
+            return None
         for function in list(self.run.functions):
             for entry in list(function.entries):
                 if not entry.finished:

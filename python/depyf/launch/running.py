@@ -57,7 +57,7 @@ class _Recording:
             from depyf.torch.numbers import watch_nonfinite
 
             self._finder = watch_nonfinite(stream)
-        self.progress, self.opened = Progress(stream), contextlib.ExitStack()
+        self.progress, self.opened = Progress(), contextlib.ExitStack()
 
     def _follow(self, folder: Optional[str]) -> None:
         import tempfile
@@ -82,7 +82,6 @@ class _Recording:
             if self.follower is not None:
                 self.follower.open_block()
             return
-        self.progress.imported()
         try:
             self._open()
         except Exception as error:  # the program goes on
@@ -98,9 +97,10 @@ class _Recording:
                 self._stream.write("depyf run: --backend is ignored: %s\n" % error)
 
     def _open(self) -> None:
-        run = self.progress.run = self.opened.enter_context(self._block)
+        run = self.opened.enter_context(self._block)
         run.program = self._program
         run._advice = []
+        self.progress.begin(run)
         if self._finder is not None:
             self.opened.enter_context(self._finder)
         if self._options.profile:
@@ -112,6 +112,23 @@ class _Recording:
         """The same for a program that has ended and never imported torch."""
         if self.progress.run is None and os.getpid() == self._process:
             self.begin()
+
+    def await_threads(self) -> None:
+        """Ends the program's threads as Python does at its end, before depyf's own end.
+
+        Only where depyf is what this process runs, and torch is there: no thread pool can be used
+        after this, and torch cannot be imported.
+        """
+        ends = getattr(sys.modules.get("threading"), "_shutdown", None)
+        if not self._options.is_process or os.getpid() != self._process or ends is None:
+            return
+        if "torch" not in sys.modules:
+            return
+        try:
+            ends()
+        except BaseException as error:  # such as Ctrl-C; Python tells it and goes on
+            trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
+            _tell_unraised(error, trace)
 
     def end(self) -> List[str]:
         """Says what was recorded, and returns which budgets were exceeded, in words."""
@@ -145,11 +162,27 @@ class _Recording:
         return exceeded
 
 
+def _tell_unraised(error: BaseException, trace: Any) -> None:
+    """What Python does with an exception that ends the wait for the program's threads."""
+    import traceback
+    import types
+
+    owner = sys.modules["threading"]
+    hook = getattr(sys, "unraisablehook", None)
+    if hook is not None and hook is not getattr(sys, "__unraisablehook__", None):
+        told = dict(exc_type=type(error), exc_value=error, exc_traceback=trace)
+        hook(types.SimpleNamespace(err_msg=None, object=owner, **told))
+    elif sys.stderr is not None:
+        sys.stderr.write("Exception ignored in: %r\n" % owner)
+        traceback.print_exception(type(error), error, trace)
+
+
 def run(options: Any) -> int:
     """Runs a program as `depyf run` was told.
 
     Args:
-        options: those of the command line, see depyf.cli.
+        options: those of the command line, see depyf.cli; `is_process` says whether this process
+            ends after the command.
     Returns:
         The exit code when the program ended without one of its own; its exceptions, SystemExit too,
         pass through.
@@ -180,9 +213,13 @@ def run(options: Any) -> int:
                 recording.begin()
             else:
                 waiting = WhenImported("torch", recording.begin)
-                recording.progress.imports = True
             try:
                 run_as_main(code, attributes, first_path, arguments)
+                recording.await_threads()
+            except SystemExit:
+                install_hook()
+                recording.await_threads()
+                raise
             except BaseException:
                 install_hook()  # in front of the one that the program may have set
                 raise

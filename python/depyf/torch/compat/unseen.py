@@ -170,4 +170,4 @@ def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
 
 
 #: most values of a module or a class
-_PLAIN = frozenset((str, int, tuple, dict, type(None), types.ModuleType))
+_PLAIN = frozenset((str, int, tuple, dict, type(None), types.ModuleType, types.BuiltinFunctionType))
