@@ -478,7 +478,8 @@ def test_a_setting_that_a_change_above_makes_is_no_change_of_its_own(start, tmp_
     every = advise.text(summary.load("dump"), most=9)
     setting = "+torch._dynamo.config.capture_dynamic_output_shape_ops = True"
     (change,) = [one for one in re.split(r"\n(?=\d+\. )", every) if setting in one]
-    assert "   also rounds.py:32  torch.bincount returns one count for each value" in change
+    assert "rounds.py:17" in change and "rounds.py:32" in change  # whichever took longer is first
+    assert "  torch.bincount returns one count for each value" in change
     assert every.count(setting) == 1
     # what keeps the function uncompiled then
     assert "rounds runs uncompiled at each call because of it; that time is not counted." in every
