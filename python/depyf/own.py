@@ -61,8 +61,9 @@ def keep() -> None:
             continue
         _kept.add(name)
         names = vars(module)
-        for key, value in _functions.items():
-            names.setdefault(key, value)
+        if name != "depyf._core":  # which looks nothing up there
+            for key, value in _functions.items():
+                names.setdefault(key, value)
         for key, value in list(names.items()):
             if type(value) is not types.ModuleType or key.startswith("__import_"):
                 continue  # the latter are Dynamo's, which asks whether it finds the same object

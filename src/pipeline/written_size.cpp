@@ -27,6 +27,8 @@ class Sizes {
   explicit Sizes(const Module& module) : module_(module) {
     consts_.reserve(module.consts.size());
     for (std::size_t i = 0; i < module.consts.size(); ++i) add(module.consts[i], i);
+    for (std::uint32_t id = 0; id < module.codes.size(); ++id)
+      linear_ += module[CodeId(id)].code.size() / 2;
     most_ = {kMostLiterals + kEach * linear_, kMostDefinitions + kEach * module.codes.size()};
   }
 
@@ -85,7 +87,7 @@ class Sizes {
 
   const Module& module_;
   std::vector<Written> consts_, codes_;  // by number
-  std::uint64_t linear_ = 0;             // constants and what they hold, each once
+  std::uint64_t linear_ = 0;             // constants, what they hold and instructions, each once
   Written most_;
 };
 

@@ -12,7 +12,7 @@ namespace depyf {
 /// So many code objects are written out at most, and 16 more for each that there is.
 constexpr std::uint64_t kMostDefinitions = 4096;
 /// So many constants, with what they hold, are written out at most, and 16 more for each that there
-/// is; 8 bytes of a text count as one.
+/// is and each instruction; 8 bytes of a text count as one.
 constexpr std::uint64_t kMostLiterals = 1'000'000;
 
 /// By CodeId: why its text would be larger than that, or nothing. What has a reason counts as an
