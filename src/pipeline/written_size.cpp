@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t kEach = 16;
 constexpr std::uint64_t kTextUnit = 8;
-constexpr std::uint64_t kFit = 8;  // so many bodies without text in one that has one
+constexpr std::uint64_t kShort = 8;  // the most literals of a constant that is not counted
+constexpr std::uint64_t kFit = 8;    // so many bodies without text in one that has one
 constexpr std::uint64_t kCeiling = std::uint64_t{1} << 40;  // sums of it do not wrap
 
 struct Written {
@@ -71,10 +72,10 @@ class Sizes {
     };
     // As most have: nothing that is long, so the loads need not be counted.
     const bool counts = std::ranges::any_of(code.consts, [&](ConstId item) {
-      return module_[item].code || consts_[item.index].literals > 8;
+      return module_[item].code || consts_[item.index].literals > kShort;
     });
     if (!counts) {
-      out.literals = kTextUnit * code.code.size() / 2;
+      out.literals = kShort * code.code.size() / 2;
       return out;
     }
     scan_instructions(code, [&](const RawInstr& instr) {

@@ -21,7 +21,8 @@ from depyf.plain import attribute_of, file_of, is_one_of, name_of, text_of
 from depyf.trace.names import RESUME_CODE
 
 
-def _lines_of(filename: str) -> List[str]:
+def lines_of(filename: str) -> List[str]:
+    """The lines of a file of the program; raises what reading it raises."""
     # what linecache knows; a file that it has not read yet is not put into it, since it belongs to
     # the program
     known = dict.get(linecache.cache, filename)
@@ -85,7 +86,7 @@ def own_code_from(original: types.CodeType, made: types.CodeType) -> int:
 def source_of(code: types.CodeType) -> str:
     """The source text of a code object from its file, empty when there is none."""
     try:
-        lines = _lines_of(file_of(code))
+        lines = lines_of(file_of(code))
         if not lines or not 1 <= code.co_firstlineno <= len(lines):
             return ""
         return (

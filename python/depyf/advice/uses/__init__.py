@@ -45,6 +45,7 @@ from depyf.advice.uses.loops import (
     lines_of_statement,
     loop_at,
     uncut_around,
+    withs_around,
 )
 from depyf.advice.uses.names import (
     given_by,
@@ -189,4 +190,5 @@ __all__ = [
     "values_needed_in",
     "values_needed_in_sides",
     "walked",
+    "withs_around",
 ]

@@ -1,7 +1,7 @@
 """Where a program's loops begin, and what is in a round of them."""
 
 import ast
-from typing import Any, List, Set, Tuple
+from typing import Any, List, Set, Tuple, Union
 
 from depyf.advice.uses.containers import shows
 from depyf.advice.uses.names import method_of, names_in, path_of
@@ -61,15 +61,20 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
     return found
 
 
-def contexts_around(file: str, line: int) -> List[int]:
-    """The lines of the `with` statements of its function around a line, outermost first."""
+def withs_around(file: str, line: int) -> List[Union[ast.With, ast.AsyncWith]]:
+    """The `with` statements of its function around a line, outermost first."""
     found = [
-        node.lineno
+        node
         for node in walked(read_at(file, line)[1] if file and line else None)
         if isinstance(node, (ast.With, ast.AsyncWith))
         and node.body[0].lineno <= line <= last_line(node)
     ]
-    return sorted(found)
+    return sorted(found, key=lambda node: node.lineno)
+
+
+def contexts_around(file: str, line: int) -> List[int]:
+    """The lines of the `with` statements of its function around a line, outermost first."""
+    return [node.lineno for node in withs_around(file, line)]
 
 
 def lines_of_statement(file: str, line: int) -> range:

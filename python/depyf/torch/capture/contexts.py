@@ -1,15 +1,15 @@
 """Which `with` of the program it is that torch's code enters and leaves by calls."""
 
-import ast
 import re
-import textwrap
 import types
 from typing import List, Tuple
 
-from depyf import compiling
+from depyf.advice import uses
+from depyf.advise.source import segment
 from depyf.interrupts import pass_on
+from depyf.plain import file_of
 from depyf.torch.capture.heads import file_name
-from depyf.torch.codes import source_of
+from depyf.torch.codes import lines_of
 
 _ENTERED = re.compile(r"(?m)^ *(\w+)\.__enter__\(\)$")
 #: characters of a context that are told
@@ -41,27 +41,18 @@ def note_of_contexts(source: str, code: types.CodeType, line: int) -> str:
 
 def _contexts_around(code: types.CodeType, line: int) -> List[Tuple[int, str]]:
     """Lines and texts of the contexts inside of which a line of a function is, outermost first."""
+    file = file_of(code)
     try:
-        text = source_of(code)
-        tree = compiling.places_of(textwrap.dedent(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        source = "".join(lines_of(file))
+    except (OSError, SyntaxError, ValueError):
         pass_on()
         return []
-    rows = text.split("\n")
     found = []
-    for node in ast.walk(tree):
-        if not isinstance(node, (ast.With, ast.AsyncWith)):
-            continue
-        first = code.co_firstlineno - 1
-        begin, last = first + node.body[0].lineno, first + (node.end_lineno or 0)
-        if not begin <= line <= last:
-            continue
+    for node in uses.withs_around(file, line):
         for item in node.items:
-            one = item.context_expr
-            row = rows[one.lineno - 1].encode()  # columns of a tree are those of bytes
-            same = one.end_lineno == one.lineno
-            said = row[one.col_offset : one.end_col_offset if same else None].decode()
-            said += "" if same else "…"
+            text = segment(source, item.context_expr) or ""
+            said, _, more = text.partition("\n")
+            said += "…" if more else ""
             said = said if len(said) <= _MOST else said[: _MOST - 1] + "…"
-            found.append((first + one.lineno, said))
+            found.append((item.context_expr.lineno, said))
     return sorted(found)

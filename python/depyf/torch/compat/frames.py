@@ -3,7 +3,7 @@
 import sys
 import traceback
 import types
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.plain import (
@@ -33,6 +33,16 @@ def _compiled_frame(name: str) -> Any:
             return frame.f_locals.get(name)
         frame = frame.f_back
     return None
+
+
+def _outputs() -> Iterator[Any]:
+    """What the functions of torch's that convert the code at hand make of it, innermost first."""
+    frame: Optional[types.FrameType] = sys._getframe()
+    while frame is not None:
+        output = frame.f_locals.get("output") if _converts(frame.f_code) else None
+        if output is not None:
+            yield output
+        frame = frame.f_back
 
 
 def _converts(code: types.CodeType) -> bool:
@@ -147,15 +157,11 @@ def installed_globals() -> Optional[Set[str]]:
 
     None when not found.
     """
-    frame: Optional[types.FrameType] = sys._getframe(1)
-    while frame is not None:
-        if _converts(frame.f_code):
-            output = frame.f_locals.get("output")
-            hooks = getattr(output, "cleanups", None)
-            modules = getattr(output, "import_sources", None)
-            if isinstance(hooks, list) and isinstance(modules, dict):
-                return {getattr(hook, "name", "") for hook in hooks}.union(modules)
-        frame = frame.f_back
+    for output in _outputs():
+        hooks = getattr(output, "cleanups", None)
+        modules = getattr(output, "import_sources", None)
+        if isinstance(hooks, list) and isinstance(modules, dict):
+            return {getattr(hook, "name", "") for hook in hooks}.union(modules)
     return None
 
 
@@ -170,20 +176,16 @@ def guarded_sources() -> Dict[str, bool]:
     whether one compares it with one value, to be called from inside a bytecode hook; {} where torch
     does not tell.
     """
-    frame: Optional[types.FrameType] = sys._getframe(1)
-    while frame is not None:
-        output = frame.f_locals.get("output") if _converts(frame.f_code) else None
-        if output is not None:
-            found: Dict[str, bool] = {}
-            try:
-                for guard in output.guards:
-                    name = str(guard.name)
-                    found[name] = found.get(name, False) or guard.create_fn_name() in _OF_ONE_VALUE
-            except Exception:  # another version of torch's
-                pass_on()
-                return {}
-            return dict(sorted(found.items()))
-        frame = frame.f_back
+    found: Dict[str, bool] = {}
+    for output in _outputs():
+        try:
+            for guard in output.guards:
+                name = str(guard.name)
+                found[name] = found.get(name, False) or guard.create_fn_name() in _OF_ONE_VALUE
+        except Exception:  # another version of torch's
+            pass_on()
+            return {}
+        return dict(sorted(found.items()))
     return {}
 
 
