@@ -219,7 +219,7 @@ struct Matcher {
         }
         leaf = conditional_element(id);
         if (leaf.empty()) return ExprId::none();
-      } else if (s.kind == StmtKind::Assign && s.list.size() == 1 && !last) {
+      } else if (s.kind == StmtKind::Assign && s.list.size() == 1) {
         flush();
         current = {s.list[0], ast.expr(ExprKind::List, {s.e[0]}, UINT32_MAX, 0, s.origin)};
         origin = s.origin;

@@ -2,6 +2,8 @@
 // expression, under a region whose handler restores the locals that the comprehension's own
 // variables had hidden; without a region where it has no variables.
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "ast/comprehension.h"
@@ -113,21 +115,11 @@ bool hands_on(StructureGraph& s, const Extent& extent, ValueId collection) {
   });
 }
 
-/// The variables that are saved around a comprehension, and that nothing in it binds: code that the
-/// compiler removed did.
-std::vector<ExprId> unbound_variables(StructureGraph& s, ExprId comprehension,
-                                      std::span<const ValueId> saved) {
-  std::vector<ExprId> names;
-  if (saved.empty()) return names;
-  ExprIds all = {comprehension};
-  collect_below(s.ast, all);
-  const CodeObject& code = s.module[s.lifted.code];
-  // In a class those that it reads are saved, too.
-  const bool in_class = code.parent && !(code.flags & kOptimized);
+/// The names that comprehensions and walruses in `all` bind.
+FlatMap<bool> bound_in(StructureGraph& s, const ExprIds& all) {
   FlatMap<bool> bound;
   for (ExprId id : all) {
     const Expr& e = s.ast[id];
-    if (in_class && (e.kind == ExprKind::Name || e.kind == ExprKind::CellRef)) bound[e.a] = true;
     if (e.kind != ExprKind::Comprehension && e.kind != ExprKind::NamedExpr) continue;
     ExprIds targets = {e.kids[0]};
     while (!targets.empty()) {
@@ -139,30 +131,77 @@ std::vector<ExprId> unbound_variables(StructureGraph& s, ExprId comprehension,
         for (ExprId kid : target.kids) targets.push_back(kid);
     }
   }
-  for (ValueId v : saved) {
+  return bound;
+}
+
+/// The variables that are saved around a comprehension, and that nothing in it binds: code that the
+/// compiler removed did.
+struct Unbound {
+  std::vector<ExprId> in_condition;  // saved before those that the element binds
+  std::vector<ExprId> in_element;
+};
+
+Unbound unbound_variables(StructureGraph& s, ExprId comprehension, std::span<const ValueId> saved) {
+  Unbound names;
+  if (saved.empty()) return names;
+  ExprIds all = {comprehension};
+  collect_below(s.ast, all);
+  ExprIds element;
+  if (const ExprId first = s.ast[comprehension].kids[0]) element.push_back(first);  // none: `**x`
+  collect_below(s.ast, element);
+  const CodeObject& code = s.module[s.lifted.code];
+  FlatMap<bool> bound = bound_in(s, all);
+  const FlatMap<bool> bound_late = bound_in(s, element);
+  // In a class those that it reads are saved, too.
+  if (code.parent && !(code.flags & kOptimized))
+    for (ExprId id : all)
+      if (const Expr& e = s.ast[id]; e.kind == ExprKind::Name || e.kind == ExprKind::CellRef)
+        bound[e.a] = true;
+  for (ValueId v : std::views::reverse(saved)) {  // the last one is put back first
     const std::uint32_t slot = s.at(v).arg;
     if (slot >= code.slots.size()) continue;
     const StrId name = code.slots[slot].name;
-    if (!s.module[name].starts_with('.') &&
-        !std::exchange(bound[name.index], true))  // a compiler's
-      names.push_back(s.ast.name(name));
+    if (bound_late.at(name.index)) {
+      names.in_condition.insert(names.in_condition.end(), names.in_element.begin(),
+                                names.in_element.end());
+      names.in_element.clear();
+    }
+    if (!s.module[name].starts_with('.') &&  // a compiler's
+        !std::exchange(bound[name.index], true))
+      names.in_element.push_back(s.ast.name(name));
   }
+  if (element.empty())
+    std::ranges::move(std::exchange(names.in_element, {}), std::back_inserter(names.in_condition));
   return names;
 }
 
-/// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`.
-void add_variables(StructureGraph& s, ExprId comprehension, std::span<const ExprId> names) {
-  if (names.empty()) return;
+/// `[None for name in ()]`, of these variables.
+ExprId comprehension_of(StructureGraph& s, std::span<const ExprId> names) {
   const ExprId target = names.size() == 1 ? names[0] : s.ast.expr(ExprKind::Tuple, names);
   const ExprId clause =
       s.ast.expr(ExprKind::Comprehension, {target, s.ast.expr(ExprKind::Tuple, {})});
-  ExprId value = s.ast.expr(ExprKind::ListComp, {s.literal(ConstKind::None), clause});
-  const Expr last = s.ast[s.ast[comprehension].kids.back()];
-  const bool never = last.kids.size() > 2 && s.ast[last.kids.back()].kind == ExprKind::Constant &&
-                     s.module[ConstId(s.ast[last.kids.back()].a)].kind == ConstKind::False;
-  const ExprId element = s.ast[comprehension].kids[0];
-  if (!never) value = s.ast.expr(ExprKind::IfExp, {s.literal(ConstKind::True), element, value});
-  s.ast[comprehension].kids[0] = value;
+  return s.ast.expr(ExprKind::ListComp, {s.literal(ConstKind::None), clause});
+}
+
+/// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`, or
+/// its last clause gets `if True or [None for name in ()]`.
+void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names) {
+  const ExprId clause = s.ast[comprehension].kids.back();
+  const Expr last = s.ast[clause];
+  if (!names.in_element.empty()) {
+    ExprId value = comprehension_of(s, names.in_element);
+    const bool never = last.kids.size() > 2 && s.ast[last.kids.back()].kind == ExprKind::Constant &&
+                       s.module[ConstId(s.ast[last.kids.back()].a)].kind == ConstKind::False;
+    const ExprId element = s.ast[comprehension].kids[0];
+    if (!never) value = s.ast.expr(ExprKind::IfExp, {s.literal(ConstKind::True), element, value});
+    s.ast[comprehension].kids[0] = value;
+  }
+  if (names.in_condition.empty()) return;
+  std::vector<ExprId> kids(last.kids.begin(), last.kids.end());
+  kids.push_back(s.ast.expr(ExprKind::BoolOp,
+                            {s.literal(ConstKind::True), comprehension_of(s, names.in_condition)},
+                            UINT32_MAX, 1));
+  s.ast[clause].kids = s.ast.arena.copy(std::span<const ExprId>(kids));
 }
 
 /// Replaces the comprehension by one value; false where it is none. Its variables are `saved`

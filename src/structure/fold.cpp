@@ -7,6 +7,8 @@
 // are visited in postorder, so operands are folded before what holds them, and
 // every fold removes at least one edge.
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <unordered_map>
 
 #include "structure/arm.h"
@@ -423,14 +425,18 @@ class Folder : Arms {
 
   /// `p if test else q`, or with q negated, in the place of the test; none where an arm is no
   /// expression. `x if not c else y` where what stands first is evaluated when the test fails.
-  ValueId select_of_arms(BlockId a, ValueId p, ValueId q, bool flip) {
+  /// `constants`: what an arm comes to whatever its test gives, as `q and 0` does.
+  ValueId select_of_arms(BlockId a, ValueId p, ValueId q, bool flip,
+                         std::array<std::optional<bool>, 2> constants = {}) {
     const Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
     const BlockId yes = node.edges[0].to, no = node.edges[1].to;
-    const Arm body = as_expression(yes, p, 1);
+    Arm body = as_expression(yes, p, 1);
     if (!body || body.external) return {};
-    const Arm orelse = as_expression(no, q, 1);
+    Arm orelse = as_expression(no, q, 1);
     if (!orelse || orelse.external || (flip && !negation_is_free(s_.ast, orelse.expr))) return {};
+    if (constants[0]) body.expr = decided(body.expr, *constants[0]);
+    if (constants[1]) orelse.expr = decided(orelse.expr, *constants[1]);
     Select sel;
     sel.kind = Select::IfExp;
     sel.rest = body.expr;
@@ -440,6 +446,11 @@ class Folder : Arms {
       sel.negate_first = true;
     }
     return select(a, test, sel, 1);
+  }
+
+  /// `test and False`, `test or True`.
+  ExprId decided(ExprId test, bool value) {
+    return s_.ast.expr(ExprKind::BoolOp, {test, truth(value)}, UINT32_MAX, value ? 1 : 0);
   }
 
   /// Of two arms that both hand a value on.
@@ -471,7 +482,32 @@ class Folder : Arms {
     return true;
   }
 
-  /// `if (b if a else c):` — both arms decide over the same two successors.
+  /// The value of a test whose two ways lead to one place, as those of `c and 0`: that of `other`,
+  /// the test beside it, for the way that leads there too.
+  std::optional<bool> constant_of(const Node& node, const Node& other) {
+    if (!same_args(node.edges[0], node.edges[1], {}, {}) || !node.edges[0].args.empty() ||
+        node.edges[0].to != node.edges[1].to)
+      return std::nullopt;
+    for (int k = 0; k < 2; ++k)
+      if (same_args(node.edges[0], other.edges[k], {}, {})) return k == 0;
+    return std::nullopt;
+  }
+
+  /// Do two tests on the ways of a third one belong to an expression, for sure? They do where one
+  /// of the places that they lead to hands on a value. No statements stand inside others on one
+  /// row.
+  bool is_inside_expression(const Node& a, const Node& b, const Node& c) const {
+    const bool one_row =
+        a.term_line > 0 && b.term_line == a.term_line && c.term_line == a.term_line;
+    return (one_row && s_.options.layout_tells) ||
+           std::ranges::any_of(b.edges, [&](const Edge& edge) {
+             const Node& to = s_.nodes[edge.to.index];
+             return to.term == TermKind::Jump && !to.edges[0].args.empty();
+           });
+  }
+
+  /// `if (b if a else c):` — both arms decide over the same two successors. One of them may be
+  /// decided: `p if (b if a else c and 0) else q`.
   bool conditional_condition(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId test = s_.resolve(node.value);
@@ -479,30 +515,37 @@ class Folder : Arms {
     const Node &b = s_.nodes[yes.to.index], &c = s_.nodes[no.to.index];
     if (b.term != TermKind::Branch) return false;
     if (count_in(yes, test) || count_in(no, test)) return false;
+    std::array<std::optional<bool>, 2> constants;
     int flip = -1;
-    if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {}))
+    if (same_args(b.edges[0], c.edges[0], {}, {}) && same_args(b.edges[1], c.edges[1], {}, {})) {
       flip = 0;
-    else if (same_args(b.edges[0], c.edges[1], {}, {}) && same_args(b.edges[1], c.edges[0], {}, {}))
+    } else if (same_args(b.edges[0], c.edges[1], {}, {}) &&
+               same_args(b.edges[1], c.edges[0], {}, {})) {
       flip = 1;
+    } else if (constants = {constant_of(b, c), constant_of(c, b)};
+               (constants[0] || constants[1]) && is_inside_expression(node, b, c)) {
+      flip = 0;
+    }
     if (flip < 0) return false;
+    const Node &kept = constants[0] ? c : b, &dropped = constants[0] ? b : c;
     // Nested `if`s that share `continue` or the end of a loop have this shape too, and read better
     // as they are; not those of an `assert`.
     if (!in_comprehension(a))
       for (int k = 0; k < 2; ++k)
-        if (is_loop_header(b.edges[k].to) && !s_.fails_assertion(b.edges[1 - k].to) &&
-            !enters_loop(a, b.edges[k].to) && !repeats_test(b, b.edges[k].to))
+        if (is_loop_header(kept.edges[k].to) && !s_.fails_assertion(kept.edges[1 - k].to) &&
+            !enters_loop(a, kept.edges[k].to) && !repeats_test(kept, kept.edges[k].to))
           return false;
     ValueId p = s_.resolve(b.value), q = s_.resolve(c.value);
     for (int k = 0; k < 2; ++k)
       if (count_in(b.edges[k], p) || count_in(c.edges[k], q)) return false;
-    const ValueId v = select_of_arms(a, p, q, flip == 1);
+    const ValueId v = select_of_arms(a, p, q, flip == 1, constants);
     if (!v) return false;
     for (int k = 0; k < 2; ++k) {
-      for (ValueId arg : c.edges[k].args) --s_.uses[s_.resolve(arg).index];
-      if (--s_.nodes[c.edges[k].to.index].pred_count == 0) kill(c.edges[k].to);
+      for (ValueId arg : dropped.edges[k].args) --s_.uses[s_.resolve(arg).index];
+      if (--s_.nodes[dropped.edges[k].to.index].pred_count == 0) kill(dropped.edges[k].to);
     }
-    Edge out_yes = b.edges[0], out_no = b.edges[1];
-    const int goes_on = c.falls ^ flip;
+    Edge out_yes = kept.edges[0], out_no = kept.edges[1];
+    const int goes_on = constants[1] ? b.falls : c.falls ^ flip;
     kill(yes.to);
     kill(no.to);
     set_branch(a, v, out_yes, out_no, goes_on);

@@ -24,6 +24,7 @@ void structure_up_to(std::string_view step, Lifted& lifted, Ast& ast,
 
 void classify_regions(StructureGraph& s);             // regions.cpp
 void join_dropped_values(StructureGraph& s);          // dropped_values.cpp
+void join_copied_merges(StructureGraph& s);           // copied_merges.cpp
 void join_exit_copies(StructureGraph& s);             // exit_copies.cpp
 void join_module_ends(StructureGraph& s);             // structure.cpp
 void fold_async_for(StructureGraph& s);               // loops.cpp

@@ -236,6 +236,10 @@ constexpr Step kSteps[] = {
      }},
     // while copies still stand alone
     {"dropped-values", [](Reshaping& r) { join_dropped_values(r.s); }},
+    {"copied-merges",
+     [](Reshaping& r) {
+       if (!r.s.regions.empty()) join_copied_merges(r.s);
+     }},
     {"exit-copies", [](Reshaping& r) { join_exit_copies(r.s); }},
     {"jumps",
      [](Reshaping& r) {
