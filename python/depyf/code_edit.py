@@ -203,13 +203,17 @@ def with_names(code: types.CodeType, names: Mapping[str, str]) -> types.CodeType
             found = ".".join(names.get(part, part) for part in value.split("."))
         return value if found is None else found
 
+    made: Dict[int, Any] = {}  # by the id of a tuple: tuples may share one
+
     def constant(value: Any) -> Any:
         if type(value) is str:
             return names.get(value, value)
-        if type(value) is tuple and any(type(item) in (str, tuple) for item in value):
+        if type(value) is not tuple or not any(type(item) in (str, tuple) for item in value):
+            return value
+        if id(value) not in made:
             changed = tuple(constant(item) for item in value)
-            return value if all(a is b for a, b in zip(changed, value)) else changed
-        return value
+            made[id(value)] = value if all(map(operator.is_, changed, value)) else changed
+        return made[id(value)]
 
     def rebuild(current: types.CodeType, consts: Tuple[Any, ...]) -> types.CodeType:
         functions = {c.co_name for c in current.co_consts if type(c) is types.CodeType}

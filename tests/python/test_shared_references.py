@@ -11,7 +11,8 @@ import types
 import depyf
 import pytest
 from depyf import _core
-from depyf.code_edit import replace
+from depyf.code_edit import replace, with_names
+from depyf.recompiling.attempt import _cells
 
 from tests.interpreters import native_command
 
@@ -200,3 +201,32 @@ def test_a_module_that_runs_its_bytes_is_not_called_different(tmp_path):
     data = module_with(shared_tuples(DEPTH, ONE), source)
     done = run(tmp_path, "decompile", "--format", "json", write(tmp_path / "a.pyc", data))
     assert json.loads(done.stdout)["check"]["verdict"] == "unproven", done.stdout
+
+
+TUPLES = 10  # CPython itself looks at each element of the constants that it makes code of
+
+
+def live_shared_code():
+    """Code that holds the same code twice, and so on, and a tuple of such a shape."""
+    code = replace(function_in("def b(): return x"), co_consts=(nested(TUPLES, "text"),))
+    for _ in range(DEPTH):
+        code = replace(code, co_consts=(code, code))
+    return code
+
+
+def test_names_in_shared_live_objects_are_changed_once():
+    code = live_shared_code()
+    changed = with_names(code, {"text": "words", "x": "y"})
+    for _ in range(DEPTH):
+        assert changed.co_consts[0] is changed.co_consts[1]
+        changed = changed.co_consts[0]
+    assert changed.co_names == ("y",)
+    found = changed.co_consts[0]
+    for _ in range(TUPLES):
+        assert found[0] is found[1]
+        found = found[0]
+    assert found == ("words",)
+
+
+def test_cells_of_shared_live_code_are_found_once():
+    assert _cells(live_shared_code()) == set()

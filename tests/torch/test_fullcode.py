@@ -339,6 +339,31 @@ def test_objects_without_a_name_are_those_of_the_bytecode():
         del linking.holders["test"]
 
 
+def test_objects_in_shared_code_are_found_in_as_many_steps_as_there_are_objects():
+    """Code that holds the same code twice, 40 levels deep, and a tuple that does 10 levels deep."""
+    from depyf.torch.fullcode import linking
+    from depyf.torch.model import LiveObject
+
+    unnamed = Unnamed()
+    held = (unnamed, 1)
+    for _ in range(10):
+        held = (held, held)
+    code = (lambda: torch).__code__.replace(co_consts=(held,))
+    for _ in range(40):
+        code = code.replace(co_consts=(code, code))
+    linking.holders["test"] = (
+        LiveObject(code),
+        LiveObject(),
+        {"__const_0__": id(unnamed), "__const_1__": id(linking)},
+    )
+    try:
+        assert constant("test", "__const_0__") is unnamed
+        with pytest.raises(LookupError, match="__const_1__"):
+            constant("test", "__const_1__")
+    finally:
+        del linking.holders["test"]
+
+
 def autocasting(x, factor=2):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         y = x @ x
@@ -486,3 +511,16 @@ def dispatched_anywhere(x):
     y = x + 1
     torch._dynamo.graph_break()
     return y * 2
+
+
+def test_the_state_that_shared_code_reads_is_found_in_as_many_steps_as_there_is_code():
+    from depyf.torch.state import State
+
+    code = (lambda: torch).__code__.replace(co_names=("kept",))
+    for _ in range(40):
+        code = code.replace(co_consts=(code, code))
+    kept = torch.ones(2)
+    state = State(types.FunctionType(code, {"kept": kept}))
+    kept.add_(1)
+    state.restore()
+    assert kept.tolist() == [1, 1]

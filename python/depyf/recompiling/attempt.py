@@ -88,8 +88,17 @@ def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int
 
 def _cells(code: types.CodeType) -> Set[str]:
     """The variables of a function and of those in it that several functions share."""
-    inner = (one for one in code.co_consts if type(one) is types.CodeType)
-    return {*code.co_cellvars, *code.co_freevars}.union(*map(_cells, inner))
+    found: Set[str] = set()
+    seen: Set[int] = set()  # by id: code objects may share one
+    pending = [code]
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        found.update(one.co_cellvars, one.co_freevars)
+        pending.extend(inner for inner in one.co_consts if type(inner) is types.CodeType)
+    return found
 
 
 def attempt_of(

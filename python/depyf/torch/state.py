@@ -5,7 +5,7 @@ import functools
 import random
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from depyf.torch import compat
 from depyf.torch_wrappers import unwrapped
@@ -161,8 +161,12 @@ class State:
 
         scope = found.__globals__
         work = [found.__code__]
+        seen: Set[int] = set()  # by id: code objects may share one
         while work:
             code = work.pop()
+            if id(code) in seen:
+                continue
+            seen.add(id(code))
             work.extend(const for const in code.co_consts if type(const) is types.CodeType)
             for key in code.co_names:
                 if not dict.__contains__(scope, key):

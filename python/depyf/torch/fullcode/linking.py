@@ -4,7 +4,7 @@ import builtins
 import importlib
 import sys
 import types
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 from depyf.model import LiveObject
 from depyf.torch import compat, guards
@@ -56,18 +56,20 @@ def constant(token: str, name: str) -> Any:
         LookupError: the code has died, or it was another process that compiled it.
     """
     code, own, names = holders.get(token) or (LiveObject(), LiveObject(), {})
-    work = [holder for holder in (code.get(), own.get()) if holder is not None]
-    while work:
-        for value in work.pop().co_consts:
-            inside = [value]
-            while inside:
-                one = inside.pop()
-                if id(one) == names[name]:
-                    return one
-                if type(one) is tuple or type(one) is frozenset:
-                    inside.extend(one)
-                elif type(one) is types.CodeType:
-                    work.append(one)
+    inside: List[Any] = [holder for holder in (own.get(), code.get()) if holder is not None]
+    held = {id(one) for one in inside}
+    seen: Set[int] = set()  # by id: what holds objects may share them
+    while inside:
+        one = inside.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if id(one) == names[name] and id(one) not in held:
+            return one
+        if type(one) is tuple or type(one) is frozenset:
+            inside.extend(one)
+        elif type(one) is types.CodeType:
+            inside.extend(one.co_consts)
     raise LookupError(
         "%s is an object of the process that compiled this code, and that code no longer exists"
         % name
