@@ -1,5 +1,6 @@
 // Expressions whose operands meet again in one copy of the code, and not in another one.
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <tuple>
@@ -30,11 +31,10 @@ class CopiedMerges {
 
   bool join() {
     find_ways();
-    if (ways_.empty()) return false;
     for (std::uint32_t i = 0; i < s_.nodes.size(); ++i) note_copy(BlockId(i));
     bool any = false;
     for (auto& [key, copies] : copies_) any = join(std::get<0>(key), copies) || any;
-    return any;
+    return join_lone_copies() || any;
   }
 
  private:
@@ -94,28 +94,42 @@ class CopiedMerges {
     if (found == by_first_.end()) return;
     // where the rest of a short end was not copied to it
     while (node.edge_count() == 1 && node.edges[0].args.empty() && s_.can_merge(b)) s_.merge(b);
-    const bool ends =
-        node.term == TermKind::Reraise || (node.is_plain_jump() && node.edges[0].args.empty());
-    if (!ends) return;
+    if (!has_end(node)) return;
     for (std::size_t way : found->second) {
       const Node& original = s_[ways_[way].block];
       const std::size_t length = original.body.size();
       if (ways_[way].block == b || node.body.size() < length || !begins_with(node, original.body) ||
           !follows(node, ways_[way].merge, length))
         continue;
-      const std::uint32_t end =
-          node.term == TermKind::Jump ? node.edges[0].to.index : s_.resolve(node.value).index;
-      copies_[{ways_[way].merge, node.term, end, node.region}].push_back(
-          {b, way, length, node.body[length - 1]});
+      std::vector<Copy>& copies = copies_[{ways_[way].merge, node.term, end_of(node), node.region}];
+      if (std::ranges::any_of(copies, [&](const Copy& copy) { return copy.way == way; })) continue;
+      copies.push_back({b, way, length, node.body[length - 1]});
       return;
     }
   }
 
+  /// Does the block end as a short end does that is copied?
+  bool has_end(const Node& node) {
+    return node.term == TermKind::Reraise || returns_constant(node) ||
+           (node.is_plain_jump() && node.edges[0].args.empty());
+  }
+  bool returns_constant(const Node& node) {
+    return node.term == TermKind::Return && !node.body.empty() &&
+           s_.resolve(node.value) == node.body.back() && s_.is_const(node.body.back());
+  }
+  /// What the blocks of one kind that end alike have in common.
+  std::uint32_t end_of(const Node& node) {
+    return node.term == TermKind::Jump     ? node.edges[0].to.index
+           : node.term == TermKind::Return ? s_.at(node.body.back()).arg
+                                           : s_.resolve(node.value).index;
+  }
+
   /// Is what the block does behind a way that which the code does where the operands meet?
-  bool follows(const Node& node, BlockId merge, std::size_t from) const {
+  bool follows(const Node& node, BlockId merge, std::size_t from) {
     const Node& behind = s_[merge];
-    const std::size_t length = std::min(node.body.size() - from, behind.body.size());
-    if (behind.body.empty() || (length == 0 && node.term != TermKind::Reraise)) return false;
+    const std::size_t own = node.body.size() - from - returns_constant(node);
+    const std::size_t length = std::min(own, behind.body.size());
+    if (behind.body.empty() || (length == 0 && node.term == TermKind::Jump)) return false;
     for (std::size_t i = 0; i < length; ++i)
       if (!s_.copied_operation(s_.at(node.body[from + i]), s_.at(behind.body[i]))) return false;
     return true;
@@ -147,9 +161,6 @@ class CopiedMerges {
 
   bool join(BlockId merge, const std::vector<Copy>& copies) {
     if (copies.size() != s_[merge].pred_count) return false;
-    for (std::size_t i = 0; i < copies.size(); ++i)
-      for (std::size_t k = 0; k < i; ++k)
-        if (copies[i].way == copies[k].way) return false;
     for (const Copy& copy : copies)
       if (!same_tails(copies[0], copy)) return false;
     const Node& first = s_[copies[0].block];
@@ -168,6 +179,53 @@ class CopiedMerges {
       s_.jump_with(node, joined, copy.handed);
     }
     return true;
+  }
+
+  /// `a or b` where the value of `a` is dropped, or taken, in a copy of its own: it leads to the
+  /// block in which the other operands meet.
+  bool join_lone_copies() {
+    std::map<std::tuple<TermKind, std::uint32_t, RegionId>, std::vector<BlockId>> merges;
+    const auto key = [&](const Node& node) {
+      return std::tuple(node.term, end_of(node), node.region);
+    };
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i) {
+      const Node& node = s_.nodes[i];
+      if (node.alive && node.params.size() == 1 && !node.body.empty() && has_end(node) &&
+          s_.at(node.body.back()).columns == 0)
+        merges[key(node)].push_back(BlockId(i));
+    }
+    if (merges.empty()) return false;
+    bool any = false;
+    for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
+      Node& test = s_.nodes[i];
+      if (!test.alive || !test.tests_value()) continue;
+      const ValueId tested = s_.resolve(test.value);
+      for (Edge& edge : test.edges) {
+        Node& lone = s_[edge.to];
+        if (lone.pred_count != 1 || !lone.params.empty() || lone.body.empty() || !has_end(lone) ||
+            !is_top(edge.to, tested))
+          continue;
+        const auto found = merges.find(key(lone));
+        if (found == merges.end()) continue;
+        const auto merge = std::ranges::find_if(found->second, [&](BlockId b) {
+          return s_[b].body.size() == lone.body.size() &&
+                 same_tails({edge.to, 0, 0, tested}, {b, 0, 0, s_[b].params[0]});
+        });
+        if (merge == found->second.end()) continue;
+        lone.alive = false;
+        edge = Edge{*merge, s_.lifted.arena.copy(std::initializer_list<ValueId>{tested}),
+                    edge.written};
+        any = true;
+        break;
+      }
+    }
+    return any;
+  }
+  /// Does the value lie on top of the stack where the block begins?
+  bool is_top(BlockId b, ValueId v) {
+    if (b.index >= s_.lifted.blocks.size()) return true;
+    const std::vector<ValueId>& stack = s_.lifted.blocks[b.index].stack_in;
+    return !stack.empty() && s_.resolve(stack.back()) == v;
   }
 
   StructureGraph& s_;

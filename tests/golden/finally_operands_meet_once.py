@@ -1,4 +1,4 @@
-# The end of the handler is short enough to be copied to both operands, that of the other way out is not.
+# A short end is copied to both operands on one way out, and not on another one.
 for i in x:
     try:
         g
@@ -20,3 +20,25 @@ if z:
     finally:
         -h(b if a else c)
         y
+
+
+def returned(y):
+    try:
+        try:
+            p
+        except E:
+            return
+        q
+    finally:
+        e
+        x = (f if y else g,)
+    a
+
+
+def dropped(a, b, c, d, e):
+    try:
+        a //= f(1)
+    finally:
+        d or a < c is not b > e or d
+        log(a)
+    -e
