@@ -2849,3 +2849,67 @@ for n in (2, 3):
     ]
     before = len(run(text, "shared")[1])
     assert compiled[0] >= before > compiled[1]
+
+
+_DRAWN_TO_DECIDE = """
+import random
+
+class Coin:
+    def __init__(self):
+        self.source = random.Random(1)
+
+    def toss(self):
+        return self.source.uniform(0, 1)
+
+@torch.compile(backend="eager")
+def of_object(x, generator):
+    if generator.random() < 0.5:
+        return x + 1
+    return x * 2
+
+@torch.compile(backend="eager")
+def in_method(x, coin):
+    if coin.toss() < 0.5:
+        return x + 1
+    return x * 2
+
+@torch.compile(backend="eager")
+def of_tensor(x):
+    scaled = x * random.uniform(0, 1)
+    if scaled.sum() < 9:
+        return x + 1
+    return x * 2
+
+coin, generator, x = Coin(), random.Random(1), torch.full((1,), 3.0)
+result = [(of_object(x, generator), in_method(x, coin), of_tensor(x)) for _ in range(9)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_branch_on_a_drawn_number_is_said_to_be_so_where_no_tensor_decides():
+    nodes = run(_DRAWN_TO_DECIDE, "decide")[1]
+    said = {one["line"]: one for node in nodes for one in node.breaks}
+    assert {line: one["row"] for line, one in said.items()} == {
+        13: "branch on a drawn number",
+        19: "branch on a drawn number",
+        26: "branch",
+    }
+    assert "line 13 draws" in said[13]["why"] and "line 9 draws" in said[19]["why"]
+    assert not any("torch.where" in text for text in said[13]["help"] + said[19]["help"])
+
+
+@pytest.mark.skipif(not PINNED, reason="the fault is of the pinned torch")
+def test_that_an_object_draws_the_same_number_again_is_told_where_it_does(tmp_path):
+    document = run_of_program(_DRAWN_TO_DECIDE, tmp_path / "decide.py")
+    (told,) = [one for one in advise.text(document).splitlines() if "results differ" in one]
+    named = re.search(r"torch\.compile: (.*) gives the same number at each call", told).group(1)
+    drawn = re.findall(r"[\w.]+\.(?:random|uniform)\b|:\d+", named)
+    assert drawn == ["self.source.uniform", "generator.random", ":9", ":13"]
+    scopes = [{"torch": torch}, {"torch": torch}]
+    with torch.compiler.set_stance("force_eager"):
+        exec(_DRAWN_TO_DECIDE, scopes[0])
+    torch._dynamo.reset()
+    exec(_DRAWN_TO_DECIDE, scopes[1])
+    eager, compiled = ([[float(one) for one in row] for row in it["result"]] for it in scopes)
+    for place in (0, 1):
+        assert len({row[place] for row in compiled}) == 1 < len({row[place] for row in eager})

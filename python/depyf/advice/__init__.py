@@ -57,7 +57,10 @@ WITHOUT_HINTS = NORMAL + (
     "member of a tensor",
     "drawn by Python",
     "number drawn by Python",
+    "branch on a drawn number",
+    "loop by a drawn number",
     "clock",
+    "clock that decides",
 )
 
 #: rows that say what helps, but of a recompile that is normal: no change that is worth most

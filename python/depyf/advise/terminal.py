@@ -79,7 +79,7 @@ def text(
     if normal:
         rows += ["what needs no action:"] + normal
     rows += _without_advice(found, causes, links) + _hinted(causes, links)
-    rows += _drawn_by_torch(nodes, links)
+    rows += _drawn_by_torch(nodes, links) + _drawn_again(nodes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
@@ -178,6 +178,23 @@ def _drawn_by_torch(nodes: List[Any], links: bool) -> List[str]:
         "results differ from those without torch.compile: in a graph, torch draws the numbers of "
         "%s (%s) with its own generator, so which calls are compiled changes them. With "
         "torch._dynamo.config.use_numpy_random_stream = True numpy draws them, outside of the graph"
+    )
+    return [form % (called, ", ".join(places))]
+
+
+def _drawn_again(nodes: List[Any], links: bool) -> List[str]:
+    """That an object of `random.Random` gives compiled code the same numbers at each call."""
+    from depyf.report import overview
+
+    drawn = overview.object_draws(nodes)
+    if not drawn:
+        return []
+    called = ", ".join(dict.fromkeys(one[0] for one in drawn))
+    places = first_of([place(file, line, links) for _, file, line in drawn], "%d more")
+    form = (
+        "results differ from those without torch.compile: %s (%s) gives the same number at each "
+        "call of the compiled code, which sets the state of that random.Random to what it was when "
+        "torch compiled. Draw outside of the compiled function, and pass the number"
     )
     return [form % (called, ", ".join(places))]
 

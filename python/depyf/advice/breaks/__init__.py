@@ -36,12 +36,13 @@ __all__ = [
     "LOOP",
     "MISSING_TOOLS",
     "OF_NONE",
+    "REPEAT",
     "ROWS",
-    "WHILE",
 ]
 
 #: the first that fits is taken, so that a row stands before those that are less exact
 ROWS = (
+    *branches.BY_DRAWN_NUMBERS,
     WHILE,
     *branches.ROWS,
     *numbers.ROWS,
@@ -72,6 +73,9 @@ DECIDE = (
     "member of a tensor",
     "item that decides",
 )
+
+#: rows of loops that are the problem themselves, and not their bodies
+REPEAT = (WHILE.key, "loop by a drawn number")
 
 #: rows whose advice has the code before and after some lines compiled by itself
 COMPILE_AROUND = ("packed sequence", LIBRARY.key)

@@ -15,6 +15,30 @@ def f(x):
 
 result = [f(torch.ones(3)), f(-torch.ones(3) * 4)]
 """
+_DRAWN_BRANCH = """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    if random.uniform(0, 1) < 0.5:
+        return x + 1
+    return x * 2
+
+result = [f(torch.full((3,), 3.0)) for _ in range(6)]
+"""
+_DRAWN_ROUNDS = """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    while random.uniform(0, 1) < 0.6:
+        x = x + 1
+    return x
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _BRANCH_LIST = """
 @torch.compile(backend="eager")
 def f(xs, limit):
@@ -126,6 +150,63 @@ def _branch(key: str, words: str, help: Iterable[Help], where: str = "", names: 
         names=names,
     )
 
+
+#: what Python's random decides: torch calls its number a tensor
+BY_DRAWN_NUMBERS = (
+    _branch(
+        "loop by a drawn number",
+        "The number of iterations depends on a random number that {at} draws with Python's random "
+        "inside of the compiled function. torch does not draw it while it traces.",
+        [
+            helps(
+                "Leave the loop out of the compiled function, with what it draws, and compile a "
+                "function that makes one round.",
+                _DRAWN_ROUNDS,
+                """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def one(x):
+    return x + 1
+
+def f(x):
+    while random.uniform(0, 1) < 0.6:
+        x = one(x)
+    return x
+
+result = [f(torch.ones(3)) for _ in range(4)]
+""",
+            ),
+        ],
+        where=r"(?s)\n> while\b.*\n\? drawn at ",
+        names=r"\n\? drawn at (?P<at>.+)",
+    ),
+    _branch(
+        "branch on a drawn number",
+        "The branch depends on a random number that {at} draws with Python's random inside of the "
+        "compiled function, and on no tensor. torch does not draw it while it traces.",
+        [
+            helps(
+                "Draw the number and decide before the call, and pass True or False: torch "
+                "compiles once for each of the two.",
+                _DRAWN_BRANCH,
+                """
+import random
+random.seed(0)
+
+@torch.compile(backend="eager")
+def f(x, heads):
+    return x + 1 if heads else x * 2
+
+result = [f(torch.full((3,), 3.0), random.random() < 0.5) for _ in range(6)]
+""",
+            ),
+        ],
+        where=r"\n\? drawn at ",
+        names=r"\n\? drawn at (?P<at>.+)",
+    ),
+)
 
 ROWS = (
     _branch(

@@ -130,7 +130,50 @@ def f(x):
 
 result = [f(torch.ones(1, size, 4)) for size in (3, 4)]
 """
+_CLOCK_DECIDES = """
+import time
+end = time.monotonic() + 1000
+
+@torch.compile(backend="eager")
+def f(x):
+    if time.monotonic() > end:
+        return x
+    return x + 1
+
+result = f(torch.ones(3))
+"""
+_OF_SKIPPED = ("GB0007", "GB0008", "GB0009", "GB0059", "GB0177", "GB9193")
+_SKIPPED = r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin"
+_CLOCKS = (
+    r"`(?P<name>time\.(?:time|perf_counter|monotonic|process_time|thread_time)(?:_ns)?)"
+    r"(?:\.|\(\))?`"
+)
 ROWS = (
+    row(
+        "clock that decides",
+        "`{name}` reads a clock, which torch does not trace, and {at} decides by it.",
+        [
+            helps(
+                "Read the clock and decide before the call of the compiled function, and pass "
+                "True or False: torch compiles once for each of the two.",
+                _CLOCK_DECIDES,
+                """
+import time
+end = time.monotonic() + 1000
+
+@torch.compile(backend="eager")
+def f(x, late):
+    return x if late else x + 1
+
+result = f(torch.ones(3), time.monotonic() > end)
+""",
+            )
+        ],
+        ids=_OF_SKIPPED,
+        reason=_SKIPPED,
+        where=_CLOCKS + r"(?s:.*)\n\? line \d+ decides by the time",
+        names=_CLOCKS + r"(?s:.*)\n\? (?P<at>line \d+) decides by the time",
+    ),
     row(
         "clock",
         "`{name}` reads a clock, which torch does not trace.",
@@ -153,10 +196,10 @@ seconds = time.perf_counter() - begin
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0059", "GB0177", "GB9193"),
-        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin",
-        where=r"`time\.(time|perf_counter|monotonic|process_time|thread_time)(_ns)?(\.|\(\))?`",
-        names=r"`(?P<name>time\.\w+)(\.|\(\))?`",
+        ids=_OF_SKIPPED,
+        reason=_SKIPPED,
+        where=_CLOCKS,
+        names=_CLOCKS,
     ),
     row(
         "drawn by Python",

@@ -277,7 +277,8 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
         "it, and Python must wait for its value.",
         [
             helps(
-                "Draw the number before the call, and pass it as an argument.",
+                "Draw the number before the call, and pass it as an argument. If a branch decides "
+                "on it, decide there, too, and pass True or False.",
                 _DRAWN,
                 """
 import numpy

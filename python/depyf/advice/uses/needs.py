@@ -23,6 +23,7 @@ from depyf.advice.uses.names import (
     unwrapped,
 )
 from depyf.advice.uses.trees import (
+    HAS_ENDS,
     function_around,
     function_starting_at,
     innermost,
@@ -167,6 +168,28 @@ def _draws(tree: ast.Module, call: ast.Call) -> bool:
     return isinstance(owner, (ast.Name, ast.Attribute)) and any(
         isinstance(one, ast.Call) and of_module(tree, path_of(one.func)) == "random.Random"
         for one in made_of(tree, owner)
+    )
+
+
+def timed_at(file: str, line: int) -> int:
+    """The line that decides by the clock that a line reads, or by what is computed from it; 0 as
+    above. What a function other than of numbers makes of it is followed no further.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not HAS_ENDS:
+        return 0
+    for node in walked(function):
+        for test in tests_of(node):
+            if test.lineno <= line <= last_line(test) and any(
+                isinstance(one, ast.Call) and one.lineno <= line <= last_line(one)
+                for one in ast.walk(test)
+            ):
+                return int(test.lineno)
+    statement = statement_at(function, line)
+    names = assigned(statement) if statement is not None else set()
+    needs = _tests_of
+    return (
+        first_needing(tree, function, names, line, needs, deep=False, numbers=True) if names else 0
     )
 
 

@@ -4,6 +4,7 @@ import ast
 from typing import Any, Iterator, List, Sequence, Tuple
 
 from depyf.advice.uses.names import (
+    imported,
     is_of_numbers,
     made_of,
     method_of,
@@ -196,6 +197,23 @@ def numpy_draw_at(file: str, line: int) -> str:
         if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             called = path_of(node.func)
             if of_module(tree, called).startswith("numpy.random."):
+                return called
+    return ""
+
+
+#: the methods of `random.Random` whose calls torch traces
+_DRAW = ("randint", "random", "randrange", "uniform")
+
+
+def object_draw_at(file: str, line: int) -> str:
+    """The method of an object, named as those of `random.Random`, that a line calls to draw a
+    number, as the program spells it; "" for none, and for functions of modules.
+    """
+    tree = parsed(file) if file and line else None
+    for node in walked(tree):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            called = path_of(node.func)
+            if method_of(node) in _DRAW and called.partition(".")[0] not in ("", *imported(tree)):
                 return called
     return ""
 

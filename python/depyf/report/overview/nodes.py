@@ -135,6 +135,23 @@ def numpy_draws(nodes: Sequence[Node]) -> List[Tuple[str, str, int]]:
     return sorted(found, key=lambda one: one[1:])
 
 
+def object_draws(nodes: Sequence[Node]) -> List[Tuple[str, str, int]]:
+    """(method of a `random.Random`, file, line) of the draws of compiled code that sets the state
+    of the object to what it was when torch compiled: each once.
+    """
+    found: Dict[Tuple[str, str, int], None] = {}
+    for node in nodes:
+        if "setstate" not in str(node.entry.get("transformed_bytecode") or ""):
+            continue
+        for artifact in node.entry.get("artifacts") or ():
+            for place in (artifact.get("structure") or {}).get("places") or ():
+                file, line = str(place[0]), whole_number(place[1])
+                called = "" if words.in_library(file) else uses.object_draw_at(file, line)
+                if called:
+                    found[called, file, line] = None
+    return sorted(found, key=lambda one: one[1:])
+
+
 def _tell_resets(nodes: Sequence[Titled]) -> None:
     """Says of the compiles of a run in which torch._dynamo.reset() was called before or after which
     call they are.

@@ -60,6 +60,12 @@ _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
+#: a branch on a Python number alone of which torch made a tensor, and each draw of such a number
+_OF_DRAWN = re.compile(r"attempted to jump with UnspecializedPythonVariable")
+_DRAWS = re.compile(
+    r"^ *# File \"(?P<file>[^\"\n]*)\", line (?P<line>\d+), in [^\n]*\n *random_value_\d+: ", re.M
+)
+_READS_CLOCK = re.compile(r"`time\.\w+")
 #: what packs sequences, or may be given packed ones
 _OF_SEQUENCES = re.compile(
     r"\bRNN, GRU,|`(pack_padded_sequence|pack_sequence|pad_packed_sequence)`"
@@ -170,11 +176,18 @@ def _told_by_source(
         told += "\n? %s counts" % _lines(counted) if counted else ""
     elif _PRINTS.search(said) and uses.prints_number(filename, line):
         told += "\n? prints a number"
+    elif _READS_CLOCK.search(said):
+        used = uses.timed_at(filename, line)
+        told += "\n? line %d decides by the time" % used if used else ""
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
         told += "\n? packs sequences"
     if _OF_NUMBER.search(raw):
         told += "\n? decided by a number" + _left_out(filename, line)
         told += "\n? does more than skip" if uses.replaced_at(filename, line) else ""
+    elif _OF_DRAWN.search(raw):
+        drawn_at = dict.fromkeys((one["file"], int(one["line"])) for one in _DRAWS.finditer(raw))
+        at = ["line %d" % one[1] if one[0] == filename else short_place(*one) for one in drawn_at]
+        told += "\n? drawn at %s" % " and ".join(at) if at else ""
     elif _BRANCH.search(reason) and uses.skips_at(filename, line):
         told += "\n? skips what a mask keeps"
     return told
@@ -190,7 +203,8 @@ def _given(
 ) -> List[Tuple[str, str]]:
     """(text, patch) of what helps against a break: that of its row, then of a loop around it."""
     # where the loop itself is the problem, its body is not
-    looped = break_rows.LOOP.help if _LOOP.search(raw) and row != break_rows.WHILE else ()
+    repeats = row is not None and row.key in break_rows.REPEAT
+    looped = break_rows.LOOP.help if _LOOP.search(raw) and not repeats else ()
     if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line, stack):
         looped = break_rows.LEAVES.help
     elif looped and uses.ends_loop_around(filename, line):
