@@ -2002,3 +2002,78 @@ def test_texts_of_one_list_are_one_change(tmp_path):
     (change,) = advise.changes(run_of([], functions=[of_file]))
     assert change.row == "texts in a list" and change.seconds == 2.0
     assert "beside it" not in change.words
+
+
+@pytest.mark.parametrize(
+    "body, figure, told",
+    [
+        # the rest changes what lasts, and is not to run where the side has returned
+        (
+            "    y = x.sum()\n    if not y.isfinite():\n        box.skipped += 1\n        return y\n"
+            "    w.sub_(x)\n    return y\n",
+            "no figure",
+            "from program.py:6 on, becomes a second function",
+        ),
+        # what it computes with is assigned by a side
+        (
+            "    y = x.sum()\n    if y > 0:\n        box.skipped += 1\n        y = y * 2\n"
+            "    return y + 1\n",
+            "no figure",
+            "from program.py:6 on, becomes a second function",
+        ),
+        (
+            "    y = x.log()\n    if y.isnan().any():\n        raise ValueError('negative')\n"
+            "    return y * 2\n",
+            "no compile time",
+            "from program.py:5 on, can be computed before the test",
+        ),
+        # a side adds to what the rest reads
+        (
+            "    y, kept = x.sum(), []\n    if y > 0:\n        kept.append(2)\n    return x * len(kept)\n",
+            "no figure",
+            "from program.py:5 on, becomes a second function",
+        ),
+        # a side counts in an object of which the rest reads something else
+        (
+            "    y = x.sum()\n    if y > 0:\n        box.skipped += 1\n    return x * box.scale\n",
+            "no compile time",
+            "from program.py:5 on, can be computed before the test",
+        ),
+        (
+            "    y = x.log()\n    if y.isnan().any():\n        raise ValueError('negative')\n"
+            "    return y\n",
+            "no compile time",
+            "",
+        ),
+    ],
+)
+def test_it_is_told_what_to_do_with_the_rest_where_a_condition_is_tested_outside(
+    tmp_path, body, figure, told
+):
+    program = tmp_path / "program.py"
+    program.write_text("def f(box, w, x):\n" + body)
+    met = dict(BRANCH, location="%s:3" % program, url="https://x/gb/gb0170.html")
+    name = "torch_dynamo_resume_in_f_at_3"
+    entries = [
+        compiled(program, 1, 1.0, breaks=[met], calls=[name]),
+        compiled(program, 1, 1.0, name=name, compile_id="1/0"),
+    ]
+    text = advise.text(run_of(entries))
+    assert "return the condition as well" in text, text
+    assert told in text and "follows the branch" in text if told else "follows the" not in text, (
+        text
+    )
+    assert text.startswith("1. " + figure), text
+
+
+def test_that_torch_gave_functions_up_is_explained_once_in_a_change():
+    entries = []
+    for number, line in enumerate((1, 20)):
+        for n in range(3):
+            one = again("/a/b.py", line, 1.0, "len(self.seen) == %d" % n)
+            entries.append(dict(one, compile_id="%d/%d" % (number, n + 1)))
+        reached = dict(compiled("/a/b.py", line, 0.5, failure=LIMIT), compile_id="%d/4" % number)
+        entries.append(reached)
+    text = advise.text(run_of(entries))
+    assert text.count("what else those would be compiled again for is not known") == 1
+    assert "torch stopped compiling the function after 3 compiles, too" in text, text

@@ -84,6 +84,47 @@ def f(x):
         y = x + n
         x = y if b else -y  # NEEDS
     return x
+---
+def f(x, ids):
+    kept = [value for value, i in zip(x, ids.tolist()) if i != 1]  # HERE NEEDS
+    return torch.stack(kept)
+---
+def f(x, ids):
+    kept = [value for value, i in zip(x, ids.tolist())]  # HERE
+    return torch.stack(kept)
+---
+def f(x, ids):
+    return [
+        x[n]
+        for n, i in enumerate(ids.tolist())  # HERE
+        if i > 2  # NEEDS
+    ]
+---
+def f(x, ids):
+    rows = ids.tolist()  # HERE
+    y = x * 2
+    return [value for value, i in zip(y, rows) if i]  # NEEDS
+---
+def f(x, ids):
+    doubled = [2 * i for i in ids.tolist()]  # HERE
+    y = x * 2
+    return y if doubled[0] > 3 else x  # NEEDS
+---
+def f(x, ids):
+    for n, (row, i) in enumerate(list(zip(x, ids.tolist()))):  # HERE
+        if i == n:  # NEEDS
+            x = x + row
+    return x
+---
+def f(x, ids):
+    for i in map(int, ids):  # HERE
+        if i == 1:  # NEEDS
+            x = x + 1
+    return x
+---
+def f(x, ids):
+    names = {row: i for row, i in enumerate(ids.tolist())}  # HERE
+    return x if names[0] else -x  # NEEDS
 """
 PRINTED = """
 def f(x):

@@ -133,8 +133,22 @@ KEPT = """def resume(___stack0, ___stack1, x):
         (
             "___stack0 > 1.0",
             "a condition on a number no longer holds: `worst > 1.0`",
-            "a condition on a number no longer holds: `___stack0 > 1.0`, where `___stack0` "
+            "a condition on a number no longer holds: `kept > 1.0`, where `kept` "
             "is a value kept across a graph break",
+        ),
+        (
+            "___stack5.__self__.ema[list(dict.keys(___stack5.__self__.ema))[0]] is None",
+            "`kept.ema[...]` was None, now is given, where `kept` is a value kept across the graph "
+            "break at line 61",
+            "`kept.ema[...]` was None, now is given, where `kept` is a value kept across a graph "
+            "break",
+        ),
+        (
+            "___stack5[6] == ___stack6",
+            "`kept[6]` was kept_2, is another value, where `kept` and `kept_2` are values kept "
+            "across the graph break at line 61",
+            "`kept[6]` was kept_2, is another value, where `kept` and `kept_2` are values kept "
+            "across a graph break",
         ),
     ],
 )
@@ -1062,3 +1076,33 @@ def test_one_keyword_argument_is_counted_as_one():
     assert words.of_reason("0/0: len(L['kwargs']) == 1")["words"].startswith(
         "the call had 1 keyword argument, has"
     )
+
+
+@pytest.mark.parametrize(
+    "name, condition, told",
+    [
+        ("n", "2 <= n", "for which `2 <= n` holds"),
+        ("___stack0", "2 <= ___stack0", "for which `2 <= number` holds"),
+        ("n", "(-0.05) + ___stack0 + n <= 0.5", "for which the code decides the same"),
+        ("n", "%s >= 0.0" % " + ".join(["n*n"] * 20), "for which the code decides the same"),
+    ],
+)
+def test_a_condition_on_numbers_is_told_in_short_and_in_names_of_the_program(name, condition, told):
+    found = words.of_reason("0/0: %s == 1" % name)
+    words.describe_any(found, guards=[condition])
+    assert found["words"].endswith(told)
+
+
+def test_what_a_caller_changes_is_said_of_the_choice_that_is_the_callers():
+    found = {"own": "", "help": [], "patches": [""]}
+    advice = "If it changes, make it a tensor, or keep it out of the compiled function."
+    for text, told in (
+        (advice, advice[:-1] + " and change it where `step` is called."),
+        (
+            "Pass a tensor.",
+            "Pass a tensor. The caller passes it on: change it where `step` is called.",
+        ),
+    ):
+        found.update(help=[text], patches=[""])
+        words.describe_handed_on(found, "step")
+        assert found["help"] == [told]

@@ -499,7 +499,9 @@ def test_what_made_torch_compile_again_up_to_a_limit_is_the_change(tmp_path):
     first = found[0]
     assert first.row == "growing list" and "`seen` had 0 elements, has 1" in first.words
     assert "limit" not in [one.row for one in found]
-    assert first.advice.startswith("A list that grows at each call is guarded by its length, ")
+    assert first.advice.startswith(
+        "A list or deque to which each call appends is guarded by its length, "
+    )
 
 
 class _Output:

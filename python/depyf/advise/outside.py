@@ -4,13 +4,14 @@ import ast
 from collections import namedtuple
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
-from depyf.advice import breaks, settings_in, uses
+from depyf.advice import OUTSIDE, breaks, settings_in, uses
 from depyf.advise.change import Change
 from depyf.advise.staying import failing_in, met_at, removed_by
 
 #: a call of the program's own function, as `spelt`, that is to stay outside of compiled code;
 #: `counted` is the attribute that it changes from its own value, "" for none; `seen`: whether torch
-#: compiled it, again and again; without `spelt`, the rest of a function behind a break at the line
+#: compiled it, again and again; without `spelt`, the rest of a function behind a break at the line,
+#: which changes `counted`, or with "" decides on a number
 Call = namedtuple("Call", "file line spelt counted seen")
 
 
@@ -18,6 +19,8 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
     """The calls in the code around what a change takes out that torch did not compile, or compiles
     again for a reason that stays: compiled with that code, they may cost more than it saves.
     """
+    if change.kind == "recompile":
+        return _deciding_behind(change) + _counting_behind(change)
     if not _compiles_around(change):
         return _counting_behind(change)
     compiled: Dict[Any, List[Any]] = {}
@@ -44,6 +47,25 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
     return tuple(found.values())
 
 
+def rests(change: Change) -> Dict[Tuple[str, int], bool]:
+    """Whether what follows a branch can run before its test, by (file, line) of where it begins,
+    where a change has the condition tested outside of the compiled function.
+    """
+    found: Dict[Tuple[str, int], bool] = {}
+    for one in (change,) + change.also:
+        at = one.line
+        if one.row == "item that decides":
+            at = uses.decided_at(one.file, one.line)
+            tested = one.advice in [each.text for each in breaks.BY_KEY[one.row].help[1:]]
+            tested = tested and uses.in_same_function(one.file, one.line, at)
+        else:
+            tested = one.kind != "recompile" and one.advice.startswith(OUTSIDE)
+        line, before = uses.rest_after(one.file, at) if tested and one.file else (0, True)
+        if line:
+            found[one.file, line] = before
+    return found
+
+
 def _counting_behind(change: Change) -> Tuple[Call, ...]:
     """The rests of functions behind the breaks of a change that had nothing to compile, so that
     torch leaves them alone, and that count in an attribute: compiled with what is before the break,
@@ -60,10 +82,23 @@ def _counting_behind(change: Change) -> Tuple[Call, ...]:
     return tuple(found.values())
 
 
+def _deciding_behind(change: Change) -> Tuple[Call, ...]:
+    """The rests of functions that had nothing to compile, so that torch leaves them alone, and that
+    decide on a number which a change makes symbolic from the start: torch then compiles them, again
+    for other decisions.
+    """
+    found: Dict[Tuple[str, int], Call] = {}
+    for one in (change,) + change.also if "dynamic=True" in change.advice else ():
+        name = one.cause["reason"]["name"] if one.kind == "recompile" else ""
+        for node in {each for made in one.cause["nodes"] for each in made.children if name}:
+            file, begin = node.place[0], node.resumes_at
+            if node.is_empty and begin and uses.needed_at(file, begin, name) > begin:
+                found.setdefault((file, begin), Call(file, begin, "", "", False))
+    return tuple(found.values())
+
+
 def _compiles_around(change: Change) -> bool:
     """Whether a change has the code before and after some lines compiled by itself."""
-    if change.kind == "recompile":
-        return False
     said = change.cause["break" if change.kind == "break" else "failure"]
     row = (
         breaks.LIBRARY.key if said.get("foreign") and not settings_in(change.advice) else change.row

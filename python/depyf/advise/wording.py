@@ -7,6 +7,7 @@ from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
 from depyf.advise.change import Change, fails, is_open, shown_at, stays_uncompiled
 from depyf.advise.finding import BESIDE
+from depyf.advise.outside import rests
 from depyf.advise.staying import met_at
 from depyf.terminal import place, shown
 
@@ -15,6 +16,8 @@ _GAVE_UP = (
     "uncompiled, and what else those would be compiled again for is not known, so the seconds are "
     "what was spent, of which less may be saved"
 )
+#: as above, of what the same change has said already
+_GAVE_UP_TOO = "torch stopped compiling the function after %d compile%s, too"
 #: other places of one change that are named; the rest is counted
 _NAMED = 4
 
@@ -32,7 +35,7 @@ def saving(change: Change) -> str:
     """What a change saves, in words."""
     if change.left or change.first:
         return "no figure yet"
-    if change.kept_out or stays_uncompiled(change):
+    if change.kept_out or stays_uncompiled(change) or not all(rests(change).values()):
         return "no figure"
     if change.unsure or change.counts:
         return "may save or cost compile time"
@@ -84,6 +87,8 @@ def longer(change: Change, links: bool) -> List[str]:
 
 def _before_or_next(change: Change, links: bool) -> List[str]:
     rows = [_kept_out(one, links) for one in change.kept_out[:_NAMED]]
+    for (file, line), may_run in list(rests(change).items())[:_NAMED]:
+        rows.append((_IN_ONE if may_run else _IN_TWO) % place(file, line, links))
     rows += [_BEFORE % _named(one, links) for one in change.first[:1]]
     rows += [_COUNTS % (name, place(at, line, links)) for at, line, name in change.counts[:1]]
     if change.left:
@@ -98,6 +103,8 @@ def sentences_of(change: Change) -> List[str]:
 
 
 def _kept_out(call: Any, links: bool) -> str:
+    if not call.spelt and not call.counted:
+        return _DECIDES_BEHIND % place(call.file, call.line, links)
     if not call.spelt:
         return _COUNTS_BEHIND % (place(call.file, call.line, links), call.counted)
     why = "torch compiles it again and again, and with it all that is compiled together"
@@ -113,9 +120,20 @@ def _kept_out(call: Any, links: bool) -> str:
     )
 
 
+_DECIDES_BEHIND = (
+    "what follows %s had nothing to compile for the first number, and runs uncompiled in this run; "
+    "with a symbolic number torch may compile it, again for each decision on the number"
+)
 _COUNTS_BEHIND = (
     "what follows %s had nothing to compile, and runs uncompiled in this run; it changes %s, so "
     "without the break torch may compile all of the function for each value"
+)
+_IN_ONE = (
+    "what follows the branch, from %s on, can be computed before the test, in the same function"
+)
+_IN_TWO = (
+    "what follows the branch, from %s on, becomes a second function: compile it as well, and call "
+    "it after the test"
 )
 _NEXT = "the next break there is %s: until it is removed, too, the function stays uncompiled"
 _MAY_BE_NEXT = "the next break there may be %s: then the function stays uncompiled"
@@ -191,10 +209,12 @@ def told_given_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     """
     if not change.gave_up:
         return ""
+    explained = number in told.values()
     before = told.setdefault(change.function, number)
     if before != number:
         return ". torch stopped compiling the function: see %d" % before
-    return ". " + _GAVE_UP % (change.gave_up, "" if change.gave_up == 1 else "s")
+    form = _GAVE_UP_TOO if explained else _GAVE_UP
+    return ". " + form % (change.gave_up, "" if change.gave_up == 1 else "s")
 
 
 #: what to do before sizes become symbolic
@@ -256,7 +276,7 @@ def _subject(node: Any) -> str:
 
 def together(top: List[Change], nodes: List[Any]) -> List[str]:
     """A line about what several changes save together, where a compile counts at more than one."""
-    top = [one for one in top if not is_open(one)]
+    top = [one for one in top if not is_open(one) and all(rests(one).values())]
     if all(one.alone - one.seconds < 0.005 for one in top):
         return []
     form = "together up to %.2f of the %.2f s of compiling: each counts what those above it leave"

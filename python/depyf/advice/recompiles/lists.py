@@ -161,9 +161,9 @@ for places in ("ab", "abc", "bcac"):
         "",
         [
             helps(
-                "A list that grows at each call is guarded by its length, and by each number in "
-                "it: append outside of the compiled function. Do not read the list inside, nor "
-                "give it to an object that is made there, as dataclasses.replace does.",
+                "A list or deque to which each call appends is guarded by its length, and by each "
+                "number in it: append outside of the compiled function. Do not read the list "
+                "inside, nor give it to an object that is made there, as dataclasses.replace does.",
                 _HISTORY,
                 """
 history = []
@@ -186,9 +186,9 @@ for _ in range(4):
         "",
         [
             helps(
-                "A list that grows at each call is guarded by its length. The function only "
-                "prints or logs what it reads of the list: append and print outside of the "
-                "compiled function, which returns the values to append.",
+                "A list or deque to which each call appends is guarded by its length. The "
+                "function only prints or logs what it reads of the list: append and print outside "
+                "of the compiled function, which returns the values to append.",
                 _SHOWN_OF,
                 """
 seen = []

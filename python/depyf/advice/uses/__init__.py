@@ -8,6 +8,7 @@ from depyf.advice.uses.branches import (
     left_out_at,
     only_chooses,
     replaced_at,
+    rest_after,
     skips_at,
     values_needed_in_sides,
 )
@@ -175,6 +176,7 @@ __all__ = [
     "rate_written_at",
     "readers_of",
     "replaced_at",
+    "rest_after",
     "sets_at",
     "sets_in",
     "sets_key_at",

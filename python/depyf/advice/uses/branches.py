@@ -1,9 +1,9 @@
 """What the sides of a program's branches do."""
 
 import ast
-from typing import Any, Iterator, List, Optional, Set
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
-from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict
+from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict, shows
 from depyf.advice.uses.names import container_of, made_of, method_of, names_in, path_of, unwrapped
 from depyf.advice.uses.needs import values_needed_in
 from depyf.advice.uses.trees import last_line, parsed, read_at, walked
@@ -115,6 +115,63 @@ def _left_out(function: Any, branch: ast.If, below: List[Any]) -> List[Any]:
     if isinstance(branch.body[-1], ast.Return):
         sides = sides + [one for one in function.body if one.lineno > last_line(branch)]
     return sides
+
+
+def rest_after(file: str, line: int) -> Tuple[int, bool]:
+    """(line, whether it can run before the test): the first line of what a function computes behind
+    the branch of a line, and whether that changes nothing that lasts longer than the call and needs
+    nothing of what a side assigns. (0, True) for none.
+    """
+    tree, function = read_at(file, line)
+    for node in walked(function):
+        if not isinstance(node, ast.If) or not node.test.lineno <= line <= last_line(node.test):
+            continue
+        ends = last_line(node)
+        below = [one for one in walked(function) if getattr(one, "lineno", 0) > ends]
+        computed = sorted({one.lineno for one in below if _computes(one)})
+        if not computed:
+            return 0, True
+        sides = [one for side in node.body + node.orelse for one in ast.walk(side)]
+        leaves = any(isinstance(one, (ast.Return, ast.Continue, ast.Break)) for one in sides)
+        raised = any(isinstance(one, ast.Raise) for one in sides)
+        lasts = (leaves or raised) and any(_lasts(tree, one) for one in below)
+        inside = any(
+            isinstance(one, (ast.For, ast.While)) and one.lineno < line <= last_line(one)
+            for one in walked(function)
+        )
+        return computed[0], not (lasts or inside or _decides(sides, below))
+    return 0, True
+
+
+def _decides(sides: List[Any], below: List[Any]) -> bool:
+    """Whether what follows a branch reads what its sides set, or add to."""
+    set_there: Set[str] = set()
+    for one in sides:
+        if isinstance(getattr(one, "ctx", None), ast.Store):
+            set_there.add(path_of(container_of(one)))
+        elif isinstance(one, ast.Call) and method_of(one) in GROWS | {"update", "setdefault"}:
+            set_there.add(path_of(container_of(getattr(one.func, "value", None))))
+    read = {path_of(one) for one in below if isinstance(getattr(one, "ctx", None), ast.Load)}
+    given = {path_of(each) for one in below if isinstance(one, ast.Call) for each in one.args}
+    whole = {one.partition(".")[0] for one in set_there - {""}}
+    return bool(set_there & (read - {""}) or whole & given)
+
+
+def _computes(node: ast.AST) -> bool:
+    """Whether a node may compute with tensors: a call that neither shows nor keeps something, or an
+    operator.
+    """
+    if isinstance(node, ast.Call):
+        return not shows(node) and method_of(node) not in GROWS
+    return isinstance(node, ast.BinOp)
+
+
+def _lasts(tree: Any, node: Any) -> bool:
+    """Whether a node changes what may live longer than the call: also a tensor in place."""
+    if isinstance(node, ast.Call) and method_of(node).endswith("_"):
+        return True
+    stored = isinstance(getattr(node, "ctx", None), ast.Store)
+    return stored and isinstance(node, (ast.Attribute, ast.Subscript)) or _is_kept(tree, node)
 
 
 def _is_kept(tree: Any, node: Any) -> bool:

@@ -37,6 +37,12 @@ def where_used(file: str, line: int, needs: Needs) -> int:
     for node in walked(function):
         if isinstance(node, ast.For) and node.iter.lineno <= line <= last_line(node.iter):
             names |= _elements(node.target, node.iter, set())
+        elif isinstance(node, _COMPREHENSIONS) and node.lineno <= line <= last_line(node):
+            own = _elements_of(node, set())
+            for one in walked(node) if own else ():
+                for test in needs(tree, one):
+                    if _holds(test, own):
+                        return int(test.lineno)
     return (
         first_needing(tree, function, names, line, needs, deep=True, numbers=True) if names else 0
     )
@@ -63,6 +69,18 @@ _MAKE_NUMBERS = ("int", "float", "bool")
 _GIVE_NUMBERS = frozenset("abs bool dict float int list max min pow range round sum tuple".split())
 
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _elements_of(node: Any, names: Set[str]) -> Set[str]:
+    """The names to which a comprehension gives such numbers: as for `_elements`."""
+    found: Set[str] = set()
+    for one in node.generators:
+        found |= _elements(one.target, one.iter, names)
+        found |= _elements(one.target, one.iter, found) if found else set()
+    return found
+
+
 def _holds(node: Any, names: Set[str]) -> bool:
     """Whether an expression is, or keeps, a Python number: one of those names, or what it makes of
     a tensor. What other functions make of a number may be a tensor.
@@ -85,8 +103,16 @@ def _holds(node: Any, names: Set[str]) -> bool:
                 work += [function.value] + list(one.args)
             elif not is_method and called in _GIVE_NUMBERS:
                 work += one.args
+            elif called == "map" and len(one.args) > 1:
+                if not names and getattr(one.args[0], "id", "") in _MAKE_NUMBERS:
+                    return True
         elif isinstance(one, _OF_NUMBERS):
             work += ast.iter_child_nodes(one)
+        elif isinstance(one, _COMPREHENSIONS):
+            own = _elements_of(one, names)
+            made = [one.key, one.value] if isinstance(one, ast.DictComp) else [one.elt]
+            if any(own and _holds(each, own) or _holds(each, names) for each in made):
+                return True
     return False
 
 
@@ -96,7 +122,7 @@ def _elements(target: Any, iterable: Any, names: Set[str]) -> Set[str]:
     called = getattr(iterable.func, "id", "") if isinstance(iterable, ast.Call) else ""
     if called == "range":
         return set()
-    if called in ("zip", "enumerate", "reversed", "sorted"):
+    if called in ("zip", "enumerate", "reversed", "sorted", "list", "tuple"):
         given = iterable.args
         pairs = [(target, one) for one in given]
         if called == "enumerate" and len(parts) == 2:
@@ -152,6 +178,11 @@ def first_needing(
         one for one in walked(function) if getattr(one, "lineno", 0) > after and one is not function
     ]
     for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
+        if numbers and isinstance(node, _COMPREHENSIONS):
+            names |= _elements_of(node, names)
+            tests = [each for one in node.generators for each in needs(tree, one)]
+            if any(map(depends, tests)):
+                return int(next(filter(depends, tests)).lineno)
         for test in needs(tree, node):
             if not _is_identity(test) and depends(test):
                 return int(test.lineno)

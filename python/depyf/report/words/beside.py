@@ -88,8 +88,19 @@ def describe_handed_on(found: Said, title: str) -> None:
         elif "mark_dynamic" not in patch:
             own = found["own"] and " " + found["own"]
             first = text[: -len(own)] if own and text.endswith(own) else text
-            advised.append((first + where + text[len(first) :], ""))
+            rest = text[len(first) :]
+            if _OUTSIDE in first:  # of two choices, the second alone is the caller's
+                first = first.replace(
+                    _OUTSIDE, _OUTSIDE + " and change it where `%s` is called" % title
+                )
+            else:
+                first += where
+            advised.append((first + rest, ""))
     found.update(help=[text for text, _ in advised], patches=[patch for _, patch in advised])
+
+
+#: the second choice of advice about a number
+_OUTSIDE = ", or keep it out of the compiled function"
 
 
 def is_on_stack(found: Said) -> bool:
@@ -165,11 +176,12 @@ def describe_beside(found: Said, other: Said) -> None:
     """Says that another value, too, is a constant in both compiles: what makes the one symbolic
     spares none.
     """
-    form = "; `%s`, which was %s, is %s, too"
+    form = "; %s, which was %s, is %s, too"
     if other["kind"] == "container":
         elements = "element" if other["before"] == "1" else "elements"
-        form = "; `%%s`, which had %%s %s, has %%s, too" % elements
-    found["words"] += form % (other["name"], other["before"] or "no", other["after"])
+        form = "; %%s, which had %%s %s, has %%s, too" % elements
+    name = _VALUE_KEPT if KEPT.search(other["name"]) else "`%s`" % other["name"]
+    found["words"] += form % (name, other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     own = "" if KEPT.search(found["name"]) else own
     found["beside"] = other["name"]
@@ -184,7 +196,8 @@ def describe_beside(found: Said, other: Said) -> None:
 #: values beside that of a reason that are named
 _DIFFERING = 3
 #: of a value that has no name in the program
-_OF_KEPT = "a value kept across the graph break is another"
+_VALUE_KEPT = "a value kept across the graph break"
+_OF_KEPT = _VALUE_KEPT + " is another"
 
 
 def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from depyf.advice import conditions, flows, tensor_arguments, uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.rows import (
+    KEPT,
     CONSTANT_OF_FLOAT,
     DECIDES,
     EQUAL,
@@ -388,9 +389,9 @@ def describe_any(
     if not is_read:
         any_number = "is another number; this compile does not look at it"
     elif asked:
-        any_number += " for which `%s` holds" % asked[0]
-    only = "is another number; the compile for it fits the numbers for which `%s` holds"
-    now = only % known[0] if known else any_number
+        any_number += _condition(asked[0], name)
+    only = "is another number; the compile for it fits the numbers"
+    now = only + _condition(known[0], name) if known else any_number
     found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known and known[0] in of_floats and found["row"] in ("float", "float attribute"):
@@ -415,6 +416,21 @@ def describe_any(
         advise(found, "float that decides")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         advise(found, "integer in a function")
+
+
+#: characters of a condition that a reader takes in at a glance
+_SHORT = 60
+
+
+def _condition(guard: str, name: str) -> str:
+    """What the numbers have in common that a compile fits, as the end of a sentence: a condition
+    that is short and in names of the program.
+    """
+    if KEPT.search(name):
+        guard = re.sub(r"(?<![\w.])%s(?![\w.\[(])" % re.escape(name), "number", guard)
+    if len(guard) > _SHORT or KEPT.search(guard):
+        return " for which the code decides the same"
+    return " for which `%s` holds" % guard
 
 
 def keep_unless_dynamic(found: Said) -> None:

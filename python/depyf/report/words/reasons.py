@@ -271,14 +271,25 @@ def _name_kept(found: Said, source: str, line: int, given: Sequence[ast.expr]) -
         return "`%s`, kept across %s," % (name, at) if name else kept
 
     form = r"`(?:%s)`|%s" % (KEPT.pattern, KEPT.pattern)
-    words = re.sub(form, named, found["words"]).rstrip(",")
+    words = _POSITION.sub("[...]", found["words"]).replace(".__self__.", ".")
+    words = re.sub(form, named, _KEYS.sub(r"list(\1)", words)).rstrip(",")
     words = re.sub(r"`(?:%s)\.([\w.]+(?:\(\d+\))?)`" % KEPT.pattern, r"`\1` of " + kept, words)
-    left = KEPT.search(words)
-    if left:
-        words += ", where `%s` is %s" % (left.group(), kept)
+    short: Dict[str, str] = {}
+    for one in KEPT.findall(words):
+        short.setdefault(one, "kept_%d" % (len(short) + 1) if short else "kept")
+    words = KEPT.sub(lambda match: short[match.group()], words)
+    if short:
+        called = " and ".join("`%s`" % one for one in short.values())
+        are = "is a value" if len(short) == 1 else "are values"
+        words += ", where %s %s kept across %s" % (called, are, at)
     found["words"] = words
     # what helps says what to pass or to write for a name: here nobody passes or names anything
     found.update(help=[], patches=[])
+
+
+#: how torch writes the key at a position of a dict as an index, and the keys of one
+_POSITION = re.compile(r"\[list\(dict\.keys\([^()]*\)\)\[\d+\]\]")
+_KEYS = re.compile(r"\blist\(dict\.keys\(([^()]*)\)\)")
 
 
 def _given_as(kept: str, given: Sequence[ast.expr]) -> str:
