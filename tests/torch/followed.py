@@ -151,9 +151,9 @@ def text_of(seed):
     return text + END
 
 
-#: `result`: the numbers that were printed, `error`: an exception's repr or "", `advice`: an
-#: `Advice` of the run
-Run = namedtuple("Run", "result error advice")
+#: `result`: the numbers that were printed as results, `error`: an exception's repr or "", `advice`:
+#: an `Advice` of the run, `shown`: the other lines that were printed
+Run = namedtuple("Run", "result error advice shown")
 
 
 def run(text, path):
@@ -192,7 +192,8 @@ def run(text, path):
         for module, before in kept:
             restore(module, before)
     rows = re.findall(r"(?m)^result (.*)", printed.getvalue())
-    return Run([float(each) for row in rows for each in row.split()], error, advice)
+    shown = [one for one in printed.getvalue().splitlines() if not one.startswith("result ")]
+    return Run([float(each) for row in rows for each in row.split()], error, advice, shown)
 
 
 def patched(text, patch):
@@ -246,7 +247,7 @@ def _broken(nodes, row, source):
     return {one["line"] for one in met if (one["row"], one["source"]) == (row, source)}
 
 
-def _gone(change, before, after):
+def gone(change, before, after):
     """What a change is about or also removes, and is met after it."""
     left = []
     for one in (change,) + change.gone:
@@ -263,7 +264,7 @@ def _gone(change, before, after):
     return left
 
 
-def _same(one, other):
+def same(one, other):
     return len(one) == len(other) and all(
         math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-3) or a != a and b != b
         for a, b in zip(one, other)
@@ -322,10 +323,10 @@ def _follow(text, base):
         wrong = []
         if after.error:
             wrong.append("raises " + after.error)
-        elif not _same(first.result, after.result):
+        elif not same(first.result, after.result):
             wrong.append("other results: %s, %s" % (first.result, after.result))
         else:
-            wrong += _gone(change, before, after)
+            wrong += gone(change, before, after)
             if counts[2] > counts[1] and not is_late(change):
                 wrong.append("%d compiles, %d before" % (counts[2], counts[1]))
             if counts[2] > counts[0] - promised and not (late or is_late(change)):

@@ -1,0 +1,369 @@
+"""Random programs with advice that has no patch, each with the change that its words ask for.
+
+`case_of(seed)` draws a program of a shape with the same program after the change, as a reader would
+write it; `wrong_of(seed)` runs both and gives what was told and did not come true. Where the words
+have an "if" or an "or", each side is a shape. `python followed_by_hand.py SEED` shows both programs.
+"""
+
+import os
+import random
+import re
+import sys
+import tempfile
+from collections import namedtuple
+
+from followed import gone, run, same
+
+#: `row` of the advice, `told`: patterns of what is said of it, `stays`: whether what it is about is
+#: said to stay
+Case = namedtuple("Case", "before after row told stays")
+
+#: what computes with `y` and changes nothing else
+PLAIN = ("y = y.sin()", "y = y * 0.5 + 1", "y = y.tanh() - 0.25", "y = torch.relu(y) + y")
+#: a value of all of `y`
+REDUCED = ("y.sum()", "y.mean()", "y.abs().max()", "(y * y).sum()")
+
+COMPILED = '@torch.compile(backend="eager")\n'
+CALLS = "for k in range(%d):\n    x = torch.linspace(-2, 2, %d) * (k + 1)\n"
+
+
+def _lines(*lines):
+    return "".join(line + "\n" for line in lines)
+
+
+def _function(name, parameters, *lines):
+    body = [one for each in lines for one in (each if isinstance(each, list) else [each])]
+    return COMPILED + "def %s(%s):\n" % (name, parameters) + _lines(*("    " + one for one in body))
+
+
+class Drawn:
+    """What the shapes have in common, of one seed."""
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+        self.limit = drawn.choice((-0.5, 0.0, 0.5, 1.5))
+        self.first = ["y = x * %s" % drawn.choice((1, 2, 0.5))] + self.plain()
+        self.reduced = drawn.choice(REDUCED)
+        self.rest = [drawn.choice(PLAIN)] + self.plain()
+        self.calls = CALLS % (drawn.choice((4, 5)), drawn.choice((3, 4)))
+
+    def plain(self):
+        return [self.drawn.choice(PLAIN) for _ in range(self.drawn.randint(0, 2))]
+
+
+def appended(one):
+    kept = one.drawn.choice(("[]", "collections.deque(maxlen=9)"))
+    head = "import collections\nkept = %s\n" % kept
+    end = "print('result', len(kept), float(sum(kept)))\n"
+    before = _function(
+        "f", "x", one.first, "kept.append(%s)" % one.reduced, one.rest, "return y.sum()"
+    )
+    after = _function(
+        "f", "x", one.first, "value = %s" % one.reduced, one.rest, "return y.sum(), value"
+    )
+    return Case(
+        head + before + one.calls + "    print('result', f(x).item())\n" + end,
+        head
+        + after
+        + one.calls
+        + "    y, value = f(x)\n    kept.append(value)\n    print('result', y.item())\n"
+        + end,
+        "growing list",
+        ["append outside of the compiled function"],
+        False,
+    )
+
+
+def counted(one):
+    head = "class Stats:\n    steps = %s\nstats = Stats()\n"
+    end = "print('steps', %s)\n"
+    called = "    print('result', f(x).item())\n"
+    uses = one.drawn.choice(("y = y * stats.steps", "y = y + stats.steps"))
+    counts = ["stats.steps += 1", uses]
+    f = _function("f", "x", one.first, counts, one.rest, "return y.sum()")
+    calls = one.calls + called
+    before = head % "0" + f + calls + end % "stats.steps"
+    told = ["make it a tensor", "or keep it out of the compiled function"]
+    if one.drawn.random() < 0.5:  # the first of two choices, with a reader
+        after = head % "torch.tensor(0)" + f + calls + end % "int(stats.steps)"
+        told.append(
+            r"Other code reads it as a number, at \S+: there, write int\(\.\.\.\) around it"
+        )
+    else:
+        uses = uses.replace("stats.steps", "steps")
+        f = _function("f", "x, steps", one.first, uses, one.rest, "return y.sum()")
+        called = called.replace("f(x)", "f(x, torch.tensor(stats.steps))")
+        after = head % "0" + f + one.calls + "    stats.steps += 1\n" + called + end % "stats.steps"
+    return Case(before, after, "counter", told, False)
+
+
+def looped(one):
+    head = "kept = set()\n"
+    end = "print('result', len(kept), sum(kept))\n"
+    test = ["if y[i] > %s:" % one.limit, "    kept.add(i)"]
+    loop = "for i in range(3):"
+    before = _function(
+        "f", "x", one.first, loop, ["    " + each for each in test], one.rest, "return y.sum()"
+    )
+    body = COMPILED + "def one_round(y, i):\n" + _lines(*("    " + each for each in test))
+    after = body + _function(
+        "f", "x", one.first, loop, "    one_round(y, i)", one.rest, "return y.sum()"
+    )
+    calls = one.calls + "    print('result', f(x).item())\n" + end
+    told = ["The function with the loop stays uncompiled", r"(?m)^\d+\. no figure"]
+    return Case(head + before + calls, head + after + calls, "branch", told, True)
+
+
+def left_by_round(one):
+    start = ["for i in range(3):"]
+    each = one.rest + ["if %s > %s:" % (one.reduced, one.limit), "    break"]
+    before = _function("f", "x", one.first, start, ["    " + it for it in each], "return y.sum()")
+    round_of = _function("one_round", "y", one.rest, "return y, %s > %s" % (one.reduced, one.limit))
+    begin = _function("begin", "x", one.first, "return y")
+    after = begin + round_of + "def f(x):\n    y = begin(x)\n    for i in range(3):\n"
+    after += (
+        "        y, done = one_round(y)\n        if done:\n            break\n    return y.sum()\n"
+    )
+    calls = one.calls + "    print('result', f(x).item())\n"
+    return Case(before + calls, after + calls, "branch", ["one round"], False)
+
+
+def raised(one):
+    test = "%s.isnan()" % one.reduced
+    calls = one.calls + "    print('result', f(x).item())\n"
+    before = _function(
+        "f",
+        "x",
+        one.first,
+        "if %s:" % test,
+        "    raise ValueError('not a number')",
+        one.rest,
+        "return y.sum()",
+    )
+    inner = _function(
+        "computed", "x", one.first, "bad = %s" % test, one.rest, "return y.sum(), bad"
+    )
+    after = inner + "def f(x):\n    y, bad = computed(x)\n    if bad:\n"
+    after += "        raise ValueError('not a number')\n    return y\n"
+    told = ["return the condition as well", "can be computed before the test, in the same function"]
+    return Case(before + calls, after + calls, "branch", told, False)
+
+
+def returned_before_an_effect(one):
+    head = "class Box:\n    skipped = 0\nbox, w = Box(), torch.ones(())\n"
+    end = "print('result', box.skipped, w.item())\n"
+    calls = one.calls + "    print('result', f(x).item())\n" + end
+    before = _function(
+        "f",
+        "x",
+        one.first,
+        "loss = %s" % one.reduced,
+        "if loss > %s:" % one.limit,
+        "    box.skipped += 1",
+        "    return loss",
+        one.rest,
+        "w.sub_(y.sum())",
+        "return loss",
+    )
+    first = _function(
+        "begin", "x", one.first, "loss = %s" % one.reduced, "return y, loss, loss > %s" % one.limit
+    )
+    second = _function("rest", "y", one.rest, "w.sub_(y.sum())")
+    after = first + second + "def f(x):\n    y, loss, skip = begin(x)\n    if skip:\n"
+    after += "        box.skipped += 1\n    else:\n        rest(y)\n    return loss\n"
+    told = ["return the condition as well", "becomes a second function", r"(?m)^\d+\. no figure"]
+    return Case(head + before + calls, head + after + calls, "branch", told, False)
+
+
+def _counted_side(one, change, after, told):
+    head = "class Box:\n    count = 0\nbox = Box()\n"
+    test = "%s > %s" % (one.reduced, one.limit)
+    sides = ["if %s:" % test, "    box.count += 1"] + ["    " + each for each in change]
+    before = _function("f", "x", one.first, sides, one.rest, "return y.sum()")
+    calls = one.calls + "    print('result', f(x).item())\nprint('result', box.count)\n"
+    told = ["return the condition as well", told]
+    return Case(head + before + calls, head + after + calls, "branch", told, False)
+
+
+def counted_beside(one):
+    test, change = "%s > %s" % (one.reduced, one.limit), one.drawn.choice(PLAIN)
+    after = _function("begin", "x", one.first, "return y, %s" % test)
+    after += _function("rest", "y", one.rest, "return y.sum()")
+    after += "def f(x):\n    y, large = begin(x)\n    if large:\n        box.count += 1\n"
+    after += "        %s\n    return rest(y)\n" % change
+    return _counted_side(one, [change], after, "becomes a second function")
+
+
+def counted_alone(one):
+    test = "large = %s > %s" % (one.reduced, one.limit)
+    after = _function("computed", "x", one.first, test, one.rest, "return y.sum(), large")
+    after += "def f(x):\n    y, large = computed(x)\n    if large:\n        box.count += 1\n"
+    after += "    return y\n"
+    return _counted_side(one, [], after, "can be computed before the test, in the same function")
+
+
+def drawn_inside(one):
+    draw, seed = "random.uniform(0, 1) < 0.5", one.drawn.randrange(9)
+    head = "import random\nrandom.seed(%d)\n" % seed
+    sides = ["if %s:", "    y = y + 1", "else:", "    y = y * 2"]
+    before = _function(
+        "f", "x", one.first, [sides[0] % draw] + sides[1:], one.rest, "return y.sum()"
+    )
+    after = _function(
+        "f", "x, heads", one.first, [sides[0] % "heads"] + sides[1:], one.rest, "return y.sum()"
+    )
+    calls = one.calls + "    print('result', f(%s).item())\n"
+    told = ["Draw the number and decide before the call, and pass True or False"]
+    return Case(
+        head + before + calls % "x",
+        head + after + calls % ("x, " + draw),
+        "branch on a drawn number",
+        told,
+        False,
+    )
+
+
+def drawn_rounds(one):
+    draw = "random.uniform(0, 1) < %s" % one.drawn.choice((0.4, 0.6))
+    head = "import random\nrandom.seed(%d)\n" % one.drawn.randrange(9)
+    each = ["    " + it for it in one.rest]
+    before = _function("f", "x", one.first, "while %s:" % draw, each, "return y.sum()")
+    begin = _function("begin", "x", one.first, "return y")
+    after = begin + _function("one_round", "y", one.rest, "return y")
+    after += "def f(x):\n    y = begin(x)\n    while %s:\n        y = one_round(y)\n" % draw
+    after += "    return y.sum()\n"
+    calls = one.calls + "    print('result', f(x).item())\n"
+    told = ["Leave the loop out of the compiled function, with what it draws"]
+    return Case(head + before + calls, head + after + calls, "loop by a drawn number", told, False)
+
+
+def printed_side(one):
+    test, change = "%s > %s" % (one.reduced, one.limit), one.drawn.choice(("y * 0.5", "y - 1"))
+    before = _function(
+        "f",
+        "x",
+        one.first,
+        "if %s:" % test,
+        "    print('changed')",
+        "    y = %s" % change,
+        one.rest,
+        "return y.sum()",
+    )
+    inner = _function(
+        "computed",
+        "x",
+        one.first,
+        "large = %s" % test,
+        "y = torch.where(large, %s, y)" % change,
+        one.rest,
+        "return y.sum(), large",
+    )
+    after = inner + "def f(x):\n    y, large = computed(x)\n    if large:\n"
+    after += "        print('changed')\n    return y\n"
+    calls = one.calls + "    print('result', f(x).item())\n"
+    return Case(before + calls, after + calls, "branch", ["take that out first"], False)
+
+
+def _skipped(one, test, computed, without):
+    calls = one.calls + "    print('result', f(x).sum().item())\n"
+    mask = "mask = y > %s" % one.limit
+    before = _function("f", "x", one.first, mask, test, computed, "return y")
+    after = _function("f", "x", one.first, mask, without, "return y")
+    told = ["Remove the branch if what it leaves out changes nothing", "Otherwise, as for a mean"]
+    return Case(before + calls, after + calls, "branch that skips", told, False)
+
+
+def skipped_for_nothing(one):
+    change = "y = torch.where(mask, y * 2, y)"
+    return _skipped(one, ["if not mask.any():", "    return y"], change, change)
+
+
+def skipped_for_a_mean(one):
+    mean = "y - (y * mask).sum() / mask.sum()"
+    test = ["if not mask.any():", "    return y"]
+    return _skipped(one, test, "y = " + mean, "y = torch.where(mask.any(), %s, y)" % mean)
+
+
+def passed_number(one):
+    low = one.drawn.randint(1, 2)
+    draw = "random.randint(%d, %d)" % (low, low + 3)
+    head = "import random\nrandom.seed(%d)\n" % one.drawn.randrange(9)
+    ends = "return (y * torch.arange(len(x))).sum()"
+    before = _function("f", "x", one.first, "y = y.roll(%s)" % draw, one.rest, ends)
+    after = _function("f", "x, count", one.first, "y = y.roll(count)", one.rest, ends)
+    after = after.replace('"eager"', '"eager", dynamic=True')
+    calls = one.calls + "    print('result', f(%s).item())\n"
+    told = [r"Draw the number before the call, and pass it as an argument, with torch\.compile\("]
+    return Case(
+        head + before + calls % "x",
+        head + after + calls % ("x, " + draw),
+        "number drawn by Python",
+        told,
+        False,
+    )
+
+
+SHAPES = (
+    appended,
+    counted,
+    looped,
+    left_by_round,
+    raised,
+    returned_before_an_effect,
+    counted_beside,
+    counted_alone,
+    drawn_inside,
+    drawn_rounds,
+    printed_side,
+    skipped_for_nothing,
+    skipped_for_a_mean,
+    passed_number,
+)
+
+
+def case_of(seed):
+    """The case of a number: the shapes come in turn."""
+    case = SHAPES[seed % len(SHAPES)](Drawn(random.Random(seed)))
+    head = "import torch\ntorch.manual_seed(0)\n"
+    return case._replace(before=head + case.before, after=head + case.after)
+
+
+def wrong_of(seed, folder=None, case=None):
+    """What was told of a case and did not come true, [] for none; `case`: that of the number."""
+    case = case or case_of(seed)
+    with tempfile.TemporaryDirectory() as own:
+        base = os.path.join(folder or own, "by_hand_%d" % seed)
+        return _wrong(case, base)
+
+
+def _wrong(case, base):
+    from depyf import advise
+    from depyf.advise.wording import compiles_removed
+
+    before = run(case.before, base + ".py")
+    if before.error:
+        raise RuntimeError("the drawn program raises " + before.error)
+    changes = before.advice.listed(9)
+    about = [one for one in changes if one.row == case.row]
+    if not about:
+        return ["no such advice: %s" % [one.row for one in changes]]
+    text = advise.text(before.advice.document, most=9, advice=before.advice)
+    wrong = ["not told: " + one for one in case.told if not re.search(one, text)]
+    after = run(case.after, base + "_after.py")
+    if after.error:
+        return wrong + ["raises " + after.error]
+    if not same(before.result, after.result) or before.shown != after.shown:
+        wrong.append("other results: %s, %s" % (before.result, after.result))
+    left = gone(about[0], before, after)
+    if bool(left) != case.stays:
+        wrong.append("told to stay: %s, stays: %s" % (case.stays, left))
+    told = " ".join(compiles_removed(about[0], before.advice.nodes, set()))
+    more = re.search(r"compiles, (\d+)", told)
+    made, left = (len(one.advice.nodes) for one in (before, after))
+    if more and left > made - int(more.group(1)):
+        wrong.append("%d of %d compiles left, %s told to go" % (left, made, more.group(1)))
+    return wrong
+
+
+if __name__ == "__main__":
+    print("# before\n%s\n# after\n%s" % case_of(int(sys.argv[1]))[:2], end="")
