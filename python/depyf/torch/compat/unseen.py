@@ -120,26 +120,48 @@ def not_traced(function: _Function) -> _Function:
 _hidden: Set[str] = set()
 
 
+#: packages that run no code of a program: what calls into them from outside of depyf calls what the
+#: package itself has
+_CLOSED = ("depyf.advice.", "depyf.advise.", "depyf.report.", "depyf.summary.")
+
+
 def hide_from_dynamo() -> None:
     """Tells Dynamo to skip every function of depyf that is loaded by now; nothing where Dynamo is
     not loaded.
 
-    Under compiled autograd Dynamo looks at each frame that runs while a backward is compiled.
+    Under compiled autograd Dynamo looks at each frame that runs while a backward is compiled. A
+    closed package is hidden by its doors, below which Dynamo looks at nothing, where torch can.
     """
     skip = _skip_code() if DYNAMO_HOOKS in sys.modules else None
     if skip is None:
         return
-    names: List[str] = []
+    skip_below = _skip_callees()
     codes: List[types.CodeType] = []
     for name, module in list(sys.modules.items()):
-        if name.startswith("depyf") and name not in _hidden and name[5:6] in ("", "."):
-            names.append(name)
+        if not name.startswith("depyf") or name in _hidden or name[5:6] not in ("", "."):
+            continue
+        _hidden.add(name)
+        if skip_below is not None and name + "." in _CLOSED:
+            skip_below(_doors_of(module))
+        elif skip_below is None or not name.startswith(_CLOSED):
             codes += _codes_of(module)
     code_type = types.CodeType
     while codes:
         skip(codes)
         codes = [one for code in codes for one in code.co_consts if type(one) is code_type]
-    _hidden.update(names)
+
+
+def _doors_of(package: types.ModuleType) -> List[types.CodeType]:
+    """The code of the functions that a package has, and of methods of its classes, whichever of its
+    modules defines them.
+    """
+    within = package.__name__
+    found = []
+    for one in vars(package).values():
+        if type(one) in (type, types.FunctionType) and one.__module__.startswith(within):
+            members = vars(one).values() if type(one) is type else (one,)
+            found += [each.__code__ for each in members if type(each) is types.FunctionType]
+    return found
 
 
 def _codes_of(module: types.ModuleType) -> List[types.CodeType]:
