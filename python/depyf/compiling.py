@@ -238,6 +238,15 @@ def walk(tree: ast.AST) -> List[Any]:
     return found
 
 
+def functions_in(tree: ast.AST) -> List[Any]:
+    """The functions that are defined in a tree, outer ones first; none is in an expression."""
+    pending: List[Any] = [tree]
+    for node in pending:
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            pending += getattr(node, block, ())
+    return [node for node in pending if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
 #: nodes without nodes in them that CPython could warn of
 _LEAVES = (ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias)
 

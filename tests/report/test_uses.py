@@ -1,5 +1,6 @@
 """Whether Python needs the number that a line makes of a tensor, read from the program's source."""
 
+import ast
 import os
 import re
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from depyf.advice import uses
+from depyf.advice.uses import trees
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="no ends of nodes before 3.8")
 
@@ -473,3 +475,28 @@ def test_the_innermost_function_that_begins_at_a_line_is_taken(tmp_path):
     path.write_text("def make(scale):\n    @wrapped\n    def inner(x, k):\n        return x\n")
     assert uses.function_starting_at(str(path), 1).name == "make"
     assert [uses.function_starting_at(str(path), line).name for line in (2, 3)] == ["inner"] * 2
+
+
+def test_nodes_at_a_line_are_those_that_hold_it():
+    source = (
+        "@wraps(lambda: 1 if DEBUG else 2)\n"
+        "def f(x):\n"
+        "    if (x.sum()\n"
+        "            > 3):\n"
+        "        def g(y):\n"
+        "            return y if y else x\n"
+        "        x = g(x)\n"
+        "    return x\n"
+    )
+    tree = trees.tree_of(source)
+    lines = range(1, source.count("\n") + 1)
+    for line in lines:
+        expected = [
+            one
+            for one in ast.walk(tree)
+            if isinstance(one, (ast.If, ast.IfExp)) and one.lineno <= line <= one.end_lineno
+        ]
+        found = trees.nodes_at(tree, line)
+        assert [one for one in found if isinstance(one, (ast.If, ast.IfExp))] == expected
+    assert len(trees.nodes_at(tree, 7)) < len(list(ast.walk(tree))) / 2
+    assert [one.name for one in trees.functions_of(tree)] == ["f", "g"]

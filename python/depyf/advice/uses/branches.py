@@ -6,7 +6,7 @@ from typing import Any, Iterator, List, Optional, Set, Tuple
 from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict, shows
 from depyf.advice.uses.names import container_of, made_of, method_of, names_in, path_of, unwrapped
 from depyf.advice.uses.needs import values_needed_in
-from depyf.advice.uses.trees import last_line, parsed, read_at, walked
+from depyf.advice.uses.trees import last_line, nodes_at, parsed, read_at, walked
 
 
 def left_out_at(file: str, line: int) -> List[int]:
@@ -72,7 +72,7 @@ def _selects(statement: ast.stmt, masks: Set[str]) -> bool:
 
 def _branches(file: str, line: int) -> Iterator[ast.If]:
     tree = parsed(file) if file and line else None
-    for node in walked(tree):
+    for node in nodes_at(tree, line):
         if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
             yield node
 
@@ -198,7 +198,7 @@ def asks_for_none(file: str, line: int) -> bool:
     not there.
     """
     tree = parsed(file) if file and line else None
-    for node in walked(tree):
+    for node in nodes_at(tree, line):
         if isinstance(node, (ast.If, ast.IfExp)) and node.test.lineno == line:
             asked = [one for one in ast.walk(node.test) if isinstance(one, ast.Compare)]
             return all(any(map(_is_none, [one.left] + one.comparators)) for one in asked)

@@ -11,6 +11,7 @@ from depyf import compiling
 
 _MOST = 4 * 2**20  # bytes of a source file that is read
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*SCOPES, ast.ClassDef)
 #: whether nodes tell their last line, as from Python 3.8 on
 HAS_ENDS = "end_lineno" in ast.stmt._attributes
 
@@ -74,7 +75,26 @@ def walked(tree: Optional[ast.AST]) -> Tuple[Any, ...]:
 @lru_cache(maxsize=256)
 def functions_of(tree: Optional[ast.Module]) -> Tuple[Any, ...]:
     """The functions of a file, outer ones first."""
-    return tuple(node for node in walked(tree) if isinstance(node, SCOPES))
+    return tuple(compiling.functions_in(tree)) if tree is not None else ()
+
+
+@lru_cache(maxsize=256)
+def nodes_at(tree: Optional[ast.Module], line: int) -> Tuple[Any, ...]:
+    """The nodes of a file that hold a line, outer ones first, and those that have no lines; none of
+    None.
+    """
+    found: List[Any] = [tree] if tree is not None else []
+    for node in found:
+        for value in vars(node).values():  # as in `compiling.walk`
+            for one in value if type(value) is list else (value,):
+                if isinstance(one, ast.AST) and _holds(one, line):
+                    found.append(one)
+    return tuple(found)
+
+
+def _holds(node: Any, line: int) -> bool:
+    first = _begins(node) if isinstance(node, DEFINITIONS) else getattr(node, "lineno", line)
+    return first <= line <= (getattr(node, "end_lineno", None) or line)
 
 
 def only_named(tree: Optional[ast.Module], name: Optional[str]) -> Any:

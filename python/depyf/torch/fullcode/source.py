@@ -1,22 +1,12 @@
 """One function out of a source: its tree and its text."""
 
-import ast
 import functools
 import re
 import textwrap
-from typing import Any, List, Optional, Tuple
+from typing import Any, Optional, Tuple
 
-from depyf.compiling import parse
+from depyf.compiling import functions_in, parse
 from depyf.interrupts import pass_on
-
-
-def _functions_in(tree: ast.AST) -> List[Any]:
-    """The functions that are defined in a tree, outer ones first; none is in an expression."""
-    pending: List[Any] = [tree]
-    for node in pending:
-        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
-            pending += getattr(node, block, ())
-    return [node for node in pending if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
 
 @functools.lru_cache(maxsize=64)
@@ -27,7 +17,7 @@ def function_in(source: str, name: Optional[str]) -> Tuple[Any, str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass_on()
         return None, ""
-    functions = _functions_in(tree)
+    functions = functions_in(tree)
     if not functions:
         return None, ""
     chosen = next((node for node in functions if node.name == name), None)
