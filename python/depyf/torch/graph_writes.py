@@ -43,15 +43,17 @@ def graph_writes(graph_module: Any, depth: int = 0) -> List[List[Any]]:
 
 def inner_graphs(node: Any, graph_module: Any) -> List[Tuple[str, Any]]:
     """Name and graph module of each graph that an operation is given."""
+    held = [one for one in node.all_input_nodes if one.op == "get_attr"]
+    if not held:
+        return []
     from torch.fx import GraphModule
 
-    found = []
-    for one in node.all_input_nodes:
-        if one.op == "get_attr" and isinstance(one.target, str):
-            inner = _attribute(graph_module, one.target)
-            if issubclass(type(inner), GraphModule):
-                found.append((one.target, inner))
-    return found
+    values = [
+        (one.target, _attribute(graph_module, one.target))
+        for one in held
+        if isinstance(one.target, str)
+    ]
+    return [(name, value) for name, value in values if issubclass(type(value), GraphModule)]
 
 
 def _attribute(owner: Any, path: str) -> Any:
@@ -64,6 +66,8 @@ def _written(node: Any, graph_module: Any, depth: int) -> List[Any]:
     """The nodes that an operation writes into."""
     found = list(_written_arguments(node))
     inner = inner_graphs(node, graph_module) if depth < DEEPEST else []
+    if not inner:
+        return found
     graphs = {name for name, _ in inner}
     given = [
         one

@@ -178,6 +178,11 @@ def _word(told: str) -> str:
 _BUILTIN = re.compile(r"\bbuiltins_dict\w*\['(\w+)'\]")
 
 
+#: a call whose first argument is a list
+_CALL_WITH_LIST = re.compile(r"\b(\w+)\(\s*\[")
+_STORED = re.compile(r"(?m)^ *(\w+) = (.+)$")
+
+
 def given_to_rest(source: str, name: str) -> List[str]:
     """What code gives a resume function to go on with, as its source has it; [] where it has no
     such call.
@@ -186,7 +191,9 @@ def given_to_rest(source: str, name: str) -> List[str]:
         source: of the code.
         name: the global by which it calls the function.
     """
-    for match in re.finditer(r"\b_*%s\(\s*\[" % re.escape(name.lstrip("_")), source):
+    for match in _CALL_WITH_LIST.finditer(source):
+        if match.group(1).lstrip("_") != name.lstrip("_"):
+            continue
         lines = source[source.index("(", match.start()) :].split("\n")
         text = "f"
         for line in lines[:100]:
@@ -198,20 +205,27 @@ def given_to_rest(source: str, name: str) -> List[str]:
             except (SyntaxError, ValueError, RecursionError, MemoryError, AttributeError):
                 pass_on()
                 continue
-            return [_told(source, one) for one in getattr(call, "args", ())[2:]]
+            stored: Dict[str, List[str]] = {}
+            for given, value in _STORED.findall(source):
+                stored.setdefault(given, []).append(value)
+            return [_told(stored, one) for one in getattr(call, "args", ())[2:]]
     return []
 
 
-def _told(source: str, value: ast.expr, steps: int = 3) -> str:
-    """An expression of a source, short, without the names that torch's code gives to its parts."""
+def _told(stored: Dict[str, List[str]], value: ast.expr, steps: int = 3) -> str:
+    """An expression of a source, short, without the names that torch's code gives to its parts.
+
+    Args:
+        stored: name -> what the source assigns to it, line by line.
+    """
     unparse = getattr(ast, "unparse", None)  # from Python 3.9 on
     if unparse is None:
         return ""
     text = str(unparse(value))
 
     def made(match: "re.Match[str]") -> str:
-        stored = re.findall(r"(?m)^ *%s = (.+)$" % match.group(), source)
-        known = stored[0] if len(stored) == 1 else ""
+        values = stored.get(match.group(), ())
+        known = values[0] if len(values) == 1 else ""
         if not known or len(known) > _MOST or known.count("(") != known.count(")"):
             return match.group()
         return known if re.match(r"[\w.]+(?:\['\w+'\])?$", known) else match.group()
