@@ -462,8 +462,16 @@ class Naming {
     if (std::string plain = plain_word(word); !plain.empty()) back.push_back(std::move(plain));
   }
 
-  /// A key or a small number, as a word; false for any other index.
-  bool push_index(Words& back, ExprId index) const {
+  /// Which key of its dict `dict_keys_getitem(d, 3)` is; -1 for all else.
+  std::int64_t place_of_key(ExprId id) {
+    const Expr& e = ast_[settled(id)];
+    const bool is = e.kind == ExprKind::Call && e.kids.size() == 3 &&
+                    function_name(e.kids[0]) == "dict_keys_getitem";
+    return is ? number_of(e.kids[2]) : -1;
+  }
+
+  /// A key, the place of one or a small number, as a word; false for any other index.
+  bool push_index(Words& back, ExprId index) {
     const std::string_view key = string_of(index);
     if (!key.empty() && key.size() < 7 && key.find_first_not_of("0123456789") == key.npos)
       back.emplace_back(key);  // nn.Sequential's
@@ -471,6 +479,8 @@ class Naming {
       push(back, key);
     else if (number_of(index) >= 0)
       back.push_back(std::to_string(number_of(index)));
+    else if (const std::int64_t place = place_of_key(index); place >= 0)
+      back.push_back(std::to_string(place));
     else
       return false;
     return true;
@@ -602,11 +612,12 @@ class Naming {
       back.emplace_back(name == "type" ? "class" : "iterator");
       const ExprKind kind = ast_[e.kids[1]].kind;
       if (kind != ExprKind::Tuple && kind != ExprKind::List) id = e.kids[1];
-    } else if (name == "dict_getitem" && n == 3) {  // by a key, or by the place of one
-      const Expr& key = ast_[settled(e.kids[2])];
-      const bool place = key.kind == ExprKind::Call && key.kids.size() == 3 &&
-                         function_name(key.kids[0]) == "dict_keys_getitem";
-      if (!push_index(back, place ? key.kids[2] : e.kids[2])) return false;
+    } else if (name == "dict_getitem" && n == 3) {
+      if (!push_index(back, e.kids[2])) return false;
+      id = e.kids[1];
+    } else if (name == "dict_keys_getitem" && n == 3 && number_of(e.kids[2]) >= 0) {
+      back.push_back(std::to_string(number_of(e.kids[2])));
+      back.emplace_back("key");
       id = e.kids[1];
     } else if ((name == "__getitem__" || name == "getattr") && n >= 2) {
       if (!push_index(back, e.kids[n - 1])) return false;
@@ -718,6 +729,8 @@ class Naming {
     const std::string_view owner = last_name(method.kids[0]);
     if (!owner.empty() && !local_of(method.kids[0]))
       want(call.kids[1], kKeyword, {"new_" + plain_word(owner)});
+    else if (local_of(call.kids[1]))
+      entries_.emplace(ast_[call.kids[1]].a, method.kids[0]);
   }
 
   void find_uses() {
@@ -791,6 +804,7 @@ class Naming {
   }
 
   std::unordered_map<std::uint32_t, std::size_t> attributes_;  // the longest that is set, by object
+  std::unordered_map<std::uint32_t, ExprId> entries_;  // what is put into which dict, by name
   std::vector<ExprId> setters_;  // calls that set an attribute: (object, name, value)
   std::vector<StmtId> stored_;   // assignments to attributes and keys
 
@@ -815,6 +829,10 @@ class Naming {
     }
     if (use.words.empty() || use.words.back().empty())
       use = found == uses_.end() ? Use() : found->second;
+    const auto entry = entries_.find(local.name.index);
+    if (use.words.empty() && entry != entries_.end())
+      if (Words words = path(entry->second); !words.empty())
+        use = {kKeyword, {"new_" + words.back()}};
     return use;
   }
 

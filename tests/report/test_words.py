@@ -1042,7 +1042,7 @@ def test_only_a_number_is_a_position_in_a_tensor(guard, name):
 def test_a_line_that_torch_recorded_is_no_more_than_that_where_it_lacks_the_value():
     found = {"name": "w", "words": "`w` did require grad, now does not", "source": 'print("in")'}
     assert words.guarded_at(found, "a.py:3") == (
-        'which torch first saw around a.py:3, `print("in")`: that line need not use it'
+        'which torch first saw around a.py:3, `print("in")`, whether or not that line uses it'
     )
     found["source"] = "y = x @ w"
     assert words.guarded_at(found, "a.py:3") == "guarded at a.py:3"

@@ -13,6 +13,7 @@ import functools
 import itertools
 import os
 import random
+import re
 import types
 
 import torch
@@ -1830,3 +1831,12 @@ def iterators_that_wait(compiled):
         return y, list(numbers), list(texts), list(pair[1])
 
     return compiled(f)(x_())
+
+
+def readme_of(folder):
+    """README.md of a dump with each paragraph and each entry of a list on one line."""
+    with open(os.path.join(str(folder), "README.md"), encoding="utf-8") as file:
+        parts = file.read().split("```")
+    joined = re.compile(r"(?<=[^\n])\n *(?=\S)(?![#|]|- |\d+\. )")
+    parts[::2] = [joined.sub(" ", one) for one in parts[::2]]
+    return "```".join(parts)

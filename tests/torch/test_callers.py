@@ -9,6 +9,8 @@ from depyf.report import document, flow, overview
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 
 def tree_of(folder):
     """(depth, key, title) of each compile, as the page's picture has them."""
@@ -150,7 +152,7 @@ def test_a_resume_function_without_code_runs_as_plain_python(tmp_path):
     assert "not called" not in whole.read_text()
     depths = {title: depth for depth, title, _ in rows}
     assert depths["Inner.forward"] == depths[resumed[0]] + 1
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert resumed[0] in readme and "- proof: torch made no code" not in readme
     assert "- 0 guards" not in readme
     assert not re.search("^## .*torch_dynamo_resume", readme, re.M)
@@ -185,7 +187,7 @@ def test_resume_functions_of_a_branch_say_where_they_go_on(tmp_path):
     said = "This is [^ ]*branch, resumed after line %d, from line %d on. The code that calls it names it %s."
     assert re.search(said % (begin + 2, begin + 4, taken.group(2)), text)
     heading = "^## `[^ ]*branch, resumed after line %d`$" % (begin + 2)
-    assert re.search(heading, (tmp_path / "README.md").read_text(), re.M)
+    assert re.search(heading, readme_of(tmp_path), re.M)
 
 
 def test_a_call_at_a_break_is_told_at_its_own_line(tmp_path):

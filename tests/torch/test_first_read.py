@@ -15,6 +15,8 @@ from depyf.report import words
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 LATER = tuple(int(one) for one in torch.__version__.split(".")[:2]) >= (2, 12)
 later = pytest.mark.skipif(not LATER, reason="how this torch cuts a graph is another")
 
@@ -127,7 +129,7 @@ def stopped(x):
 @later
 def test_the_overview_has_a_tree_of_what_runs(tmp_path):
     dump(tmp_path, loop, (torch.ones(3),))
-    text = (tmp_path / "README.md").read_text()
+    text = readme_of(tmp_path)
     rows = text.partition("## What runs")[2].partition("```text\n")[2].partition("```")[0]
     rows = [row for row in rows.split("\n") if row]
     assert rows[0].startswith("loop 0/0 → ✕ not compiled"), text
@@ -135,7 +137,7 @@ def test_the_overview_has_a_tree_of_what_runs(tmp_path):
     assert all(len(row) <= 100 for row in rows)
     assert "The seconds are those of compiling" in text
     assert "log lines of the program that show `%(filename)s`" in text
-    assert "| Captured_Graph | the graph as Dynamo traced it" in text
+    assert "- Captured_Graph: the graph as Dynamo traced it" in text
 
 
 @later
@@ -254,7 +256,7 @@ def test_a_readme_says_what_differs_in_the_warnings_of_a_program(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             dump(folder, function, (torch.ones(3),))
-        text = (folder / "README.md").read_text()
+        text = readme_of(folder)
         assert ("a warning that the program shows once" in text) == (function is warned)
 
 
@@ -263,7 +265,7 @@ def test_a_readme_lists_the_compiles_of_a_function_without_a_break(tmp_path):
         return x * 2 if flag else x + 1
 
     dump(tmp_path, scaled, (torch.ones(3), True), (torch.ones(3), False))
-    rows = (tmp_path / "README.md").read_text().partition("## What runs")[2]
+    rows = readme_of(tmp_path).partition("## What runs")[2]
     assert "scaled 0/0 → " in rows and "↻ scaled 0/1 → " in rows
 
 
@@ -283,7 +285,7 @@ def test_a_break_in_a_method_of_the_same_name_has_its_class(tmp_path):
             return x
 
     dump(tmp_path, Outer(), (torch.ones(3),))
-    rows = (tmp_path / "README.md").read_text().partition("## What runs")[2].splitlines()
+    rows = readme_of(tmp_path).partition("## What runs")[2].splitlines()
     (row,) = [one for one in rows if "not compiled" in one and "✂" in one][:1]
     assert row.rstrip().endswith("in Inner.forward"), row
 
@@ -345,7 +347,7 @@ def test_another_value_that_changes_too_is_told_with_the_advice(tmp_path):
         compiled(torch.ones(3, requires_grad=True))
     (change,) = advise.changes(summary.load(str(tmp_path)))
     assert "kind" in change.words and "kind" in change.advice
-    readme = (tmp_path / "README.md").read_text().split("## ")[1]
+    readme = readme_of(tmp_path).split("## ")[1]
     assert "kind" in readme
 
 
@@ -403,7 +405,7 @@ def test_a_value_of_a_callers_frame_is_named_as_the_program_names_it(tmp_path):
         grad = torch.randn(4, 4, requires_grad=True)
         calls = (torch.randn(4, 4), grad), (torch.randn(4, 4), torch.randn(4, 4))
         dump(tmp_path / "dump", scope["outer"], *calls)
-    readme = (tmp_path / "dump" / "README.md").read_text()
+    readme = readme_of(tmp_path / "dump")
     assert "`w`, kept across the graph break at line" in readme
     first = readme.split("## Names")[0]
     assert "nested_frame_values" not in first and "___stack" not in first
@@ -416,9 +418,7 @@ def test_the_page_has_the_order_and_the_figures_of_readme(tmp_path):
         return y * 2
 
     dump(tmp_path, f, (torch.ones(3), 2), (torch.ones(3), 3), dynamic=False)
-    readme = (
-        (tmp_path / "README.md").read_text().split("## What to change first")[1].split("## ")[0]
-    )
+    readme = readme_of(tmp_path).split("## What to change first")[1].split("## ")[0]
     told = re.findall(r"(?m)^\d\. (.+?), \S+?:(\d+): ", readme)
     assert len(told) > 1
     listed = page_of(tmp_path).split('id="h-causes"')[1].split("</ol>")[0]

@@ -11,6 +11,8 @@ from depyf import advise, summary
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 
 @pytest.fixture(autouse=True)
 def fresh():
@@ -43,7 +45,7 @@ def test_a_function_at_its_limit_keeps_what_it_has(tmp_path):
     assert "torch no longer compiles it (compile 0/2 reached the recompile limit)" in text
     assert "(x, k) # plain Python" in text and "torch would compile again" not in text
     assert text.count("if __guard_") == 2
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert (
         "\n\nTorch no longer compiles it (compile 0/2 reached the recompile limit): calls" in readme
     )
@@ -76,7 +78,7 @@ def test_the_page_of_calls_beyond_the_limit_says_what_is_so(tmp_path):
             first(torch.ones(3), width)
             second(torch.ones(3), width)
     assert seen  # compiled from a call beyond the limit alone
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     full = one(tmp_path, "full_code_for_*first_0.py")
     for text in (readme, full):
         assert "functions with a torch.compile of their own." in text
@@ -128,7 +130,7 @@ def test_a_function_with_nothing_to_compile(tmp_path):
     dump(tmp_path, sometimes, (0, 1, 2))
     text = one(tmp_path, "full_code_for_*sometimes_0.py")
     assert "torch skips it (compile 0/1 found nothing to compile)" in text
-    assert "it runs as plain Python" in (tmp_path / "README.md").read_text().split("0/1")[-1]
+    assert "it runs as plain Python" in readme_of(tmp_path).split("0/1")[-1]
 
 
 def test_a_function_that_never_had_anything_to_compile_is_told_of(tmp_path):
@@ -317,7 +319,7 @@ def test_each_name_of_a_resume_function_is_told_where_it_is_read(tmp_path):
         pytest.skip("this torch installs no second name")
     resumed = one(tmp_path, "__transformed_code_0_for_torch_dynamo_resume_in_*renamed_at_*.py")
     whole = one(tmp_path, "full_code_for_*renamed_0.py")
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     for name in called:
         assert name in resumed.partition("The code that calls it names it")[2]
         assert name in whole.partition("called as ")[2][:200]
@@ -344,7 +346,7 @@ def test_readme_names_whole_paths_and_the_line_that_leads_to_a_break(tmp_path):
         compiled = torch.compile(outside, backend="eager", dynamic=False)
         for size in (2, 3):
             compiled(torch.ones(4, 3), size)
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     begin = outside.__code__.co_firstlineno
     within = Inside.forward.__code__.co_firstlineno + 1
     assert (
@@ -418,7 +420,7 @@ def test_a_break_that_is_called_in_a_loop_or_a_try_is_told_with_its_way(tmp_path
 
     first = rollout.__code__.co_firstlineno
     dump(tmp_path, rollout, (1,))
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     if "`try` of line" not in readme:
         pytest.skip("this torch does not give the function up")
     here = os.path.basename(__file__)

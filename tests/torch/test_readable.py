@@ -574,3 +574,28 @@ def test_what_a_break_hands_over_to_be_taken_apart_has_the_name_of_a_part():
     assert "hidden_and_more" in words_for_stack(rest, [])
     told = words_for_stack(rest, ["self._modules['attention'](add)"])
     assert "attention_result" in told and "hidden_and_more" not in told
+
+
+@pytest.mark.skipif(
+    tuple(int(one) for one in torch.__version__.split(".")[:2]) < (2, 13),
+    reason="how older torch traces an optimizer is another",
+)
+def test_the_state_of_an_optimizer_is_named_by_the_place_of_its_key(tmp_path):
+    torch._dynamo.reset()
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+    def step(x):
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        compiled = torch.compile(step, backend="eager")
+        for _ in range(3):
+            compiled(torch.ones(2, 3))
+    told = "".join(one.source for one in run.entries() if "dict_keys_getitem" in one.source)
+    assert re.search(r"state_1_update = state\[dict_keys_getitem\(state, 1\)\]\.update", told)
+    assert re.search(r"state_2_update\(new_state_2\)", told)
+    assert "state_key_0 = dict_keys_getitem(state, 0)" in told
+    assert not re.search(r"(?m)^ *(value|mapping|dict_keys_getitem_result)(_\d+)? = ", told)

@@ -14,7 +14,7 @@ import torch
 import warm
 from depyf import dumped
 from processes import environment, guards_tell_their_lines
-from programs import TORCH
+from programs import TORCH, readme_of
 
 PROGRAM = """
 import atexit, os, pickle, sys
@@ -525,7 +525,7 @@ def test_numbers_of_compiles_are_explained(start, tmp_path):
     assert told.splitlines()[-1].startswith("[0/0] is torch's number of a compile: function 0, its")
     assert "number of a compile" not in start("--recompiles", "split.py").stderr
     start("--dump", "out", "split.py")
-    text = (tmp_path / "out" / "README.md").read_text()
+    text = readme_of(tmp_path / "out")
     for word in ("Compile 0/1 is", "*equivalent*:", "cache *hit*"):
         assert word in " ".join(text.split())
 

@@ -389,3 +389,83 @@ with torch.no_grad():
     for name, told in re.findall(r"because: \d/\d: `([\w.]+)` (.*?), guarded at", readme):
         guard = re.search(r" \((the first guard of that compile that fails: )?`(.*?)`\)$", told)
         assert bool(guard.group(1)) == (name not in guard.group(2)), told
+
+
+@later
+def test_what_is_read_of_a_program_in_python_is_told_as_a_constant(tmp_path):
+    text = """
+rounds, kept = 2, []
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    kept.append(x.size(1))
+    return x * rounds
+
+f(torch.ones(2, 5)); f(torch.ones(2, 5))
+"""
+    file = run(text, tmp_path)[1]
+    told = [file("__transformed_code_%d_for_f.py" % number) for number in range(2)]
+    for number, one in enumerate(told):
+        found = re.search(r"constants under this entry's guards: (.*?) \w+ is torch's", one)
+        found = found[1].split(", ")
+        assert "rounds is 2" in found and "len(kept) is %d" % number in found
+        assert "x.size(0) is 2" in found and "x.size(1) is 5" in found
+
+
+@later
+def test_a_mode_that_the_graph_switches_is_told(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x):
+    with torch.no_grad():
+        mean = x.mean()
+    y = x - mean
+    torch._dynamo.graph_break()
+    return y
+
+f(torch.ones(3, requires_grad=True))
+"""
+    file = run(text, tmp_path)[1]
+    assert re.search(
+        r"`__compiled_fn_\d+` itself switches gradients on or off: the calls are in its Captured_",
+        file("__transformed_code_0_for_f.py"),
+    )
+
+
+@later
+def test_a_parameter_that_nothing_reads_is_told(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x):
+    with torch.autocast("cpu", enabled=False):
+        print("inside")
+        x = x.sin()
+    return x
+
+f(torch.ones(3))
+"""
+    file = run(text, tmp_path)[1]
+    told = file("__transformed_code_0_for_torch_dynamo_resume_in_f_at_*")
+    assert re.search(r"Nothing here reads [\w, ]+: torch hands over what was there at the br", told)
+
+
+@later
+def test_a_free_variable_that_only_nonlocal_names_is_explained(tmp_path):
+    text = """
+def make():
+    best, kept = None, 1
+    def step(x):
+        nonlocal best
+        if x.sum() > 0:
+            x = x + 1
+            torch._dynamo.graph_break()
+        best = x
+        return x * 2 + kept
+    return torch.compile(step, backend="eager", dynamic=False)
+
+make()(torch.ones(3))
+"""
+    file = run(text, tmp_path)[1]
+    told = [file(one.name) for one in (tmp_path / "dump").glob("__transformed*step_at*")]
+    said = "Nothing here uses kept: `nonlocal` keeps the function's cells"
+    assert any(said in one for one in told)

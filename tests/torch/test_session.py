@@ -17,6 +17,7 @@ import torch
 from processes import function_of
 from depyf import dumped
 from depyf.torch import DepyfWarning, compat
+from programs import readme_of
 
 
 def double(x):
@@ -375,9 +376,7 @@ def test_recompiles_have_their_reasons(tmp_path):
     assert [entry.index for entry in entries] == [0, 1]
     assert any("dtype" in reason for reason in entries[1].reasons)
     text = (tmp_path / "dump" / "full_code_for_double_0.py").read_text()
-    said = re.search(
-        r"^- (compiled again because: .*)$", (tmp_path / "dump/README.md").read_text(), re.M
-    )
+    said = re.search(r"^- (compiled again because: .*)$", readme_of(tmp_path / "dump"), re.M)
     assert said.group(1) in " ".join(text.replace("\n#", "").split())
     assert "User stack trace" not in text and "HINT" not in text
     assert all(len(line) <= 100 for line in text.splitlines() if line.startswith("# compiled"))

@@ -15,6 +15,8 @@ from depyf.report.page.view import failure_in_head
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 
 def unwrapped(text):
     """Comments as one line."""
@@ -50,7 +52,7 @@ TITLE = "backward of Net.forward (compiled autograd)"
 
 
 def test_a_backward_pass_is_called_so(backward):
-    text = (backward / "README.md").read_text()
+    text = readme_of(backward)
     assert "## `%s`\n\na whole backward pass" % TITLE in text
     assert "### `%s`, compile !0" % TITLE in text
     assert "`no code`" not in text and "eval_with_key" not in text
@@ -90,7 +92,7 @@ def broken(tmp_path_factory):
 
 
 def test_the_rests_of_one_line_are_told_apart(broken):
-    headings = re.findall(r"(?m)^## `(several, .*)`$", (broken / "README.md").read_text())
+    headings = re.findall(r"(?m)^## `(several, .*)`$", readme_of(broken))
     headings = [one for one in headings if "resumed" in one]
     assert len(headings) > 1 and len(set(headings)) == len(headings)
     count = len(headings)
@@ -103,7 +105,7 @@ def test_the_rests_of_one_line_are_told_apart(broken):
 
 def test_breaks_are_told_in_plain_words_and_never_cut(broken):
     (path,) = broken.glob("full_code_for_several_0.py")
-    for text in ((broken / "README.md").read_text(), unwrapped(path.read_text())):
+    for text in (readme_of(broken), unwrapped(path.read_text())):
         assert ": The program prints a message in the middle of the graph (torch: " in text
     found = {"reason": "Cannot go on. Graph break encountered:", "location": "a.py:3"}
     found["explanation"] = "Something is in the way."
@@ -111,7 +113,7 @@ def test_breaks_are_told_in_plain_words_and_never_cut(broken):
 
 
 def test_the_names_of_torch_that_occur_are_explained(broken):
-    text = (broken / "README.md").read_text()
+    text = readme_of(broken)
     table = text[text.index("## Names of torch's") : text.index("## `several`")]
     sources = "".join(path.read_text() for path in broken.glob("__transformed_code_*"))
     for name in ("___stack0", "__nested_resume_fns", "pregraph_record", "builtins_dict"):
@@ -140,7 +142,7 @@ def test_a_reason_that_all_earlier_compiles_have_is_told_once(tmp_path):
         compiled = torch.compile(several_times, backend="eager")
         for why in ("a", "bc", "def", "ghij"):
             compiled(torch.ones(3), why)
-    text = (tmp_path / "README.md").read_text()
+    text = readme_of(tmp_path)
     section = text.partition("### `__transformed_code_3_for_")[2].partition("\n#")[0]
     assert section.count("compiled again because") == 1
     assert re.search(r"; likewise 2 more compiles \(\d/1, \d/0\)", section)
@@ -217,7 +219,7 @@ def test_the_rests_of_callers_are_named_after_the_function_that_holds_the_line(t
     with torch._dynamo.config.patch(nested_graph_breaks=True), depyf.prepare_debug(str(tmp_path)):
         torch.compile(Whole(), backend="eager")(torch.ones(3))
     (path,) = tmp_path.glob("__transformed_code_0_for_Whole_forward.py")
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     (full,) = tmp_path.glob("full_code_for_Whole_forward_*.py")
     line = Inner.forward.__code__.co_firstlineno + 1
     for text in (unwrapped(path.read_text()), readme, full.read_text()):
@@ -242,7 +244,7 @@ def test_an_exception_that_ended_the_block_is_told(tmp_path):
         with depyf.prepare_debug(str(tmp_path)):
             torch.compile(raising, backend="eager")(torch.ones(3))
             raise ValueError("no such `thing`")
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert "The block ended with an exception of the program: ValueError: no such `thing`" in readme
     page = (tmp_path / "index.html").read_text()
     assert "ended with an exception of the program" in page and "ValueError: no such" in page
@@ -263,9 +265,9 @@ def test_the_text_of_an_exception_is_not_asked_of_the_program(tmp_path):
             with depyf.prepare_debug(str(folder)):
                 torch.compile(raising, backend="eager")(torch.ones(3))
                 raise error
-        said = "ended with an exception" in (folder / "README.md").read_text()
+        said = "ended with an exception" in readme_of(folder)
         assert said == (number == 0)
-    assert "Own: mine" in (tmp_path / "0" / "README.md").read_text() and not asked
+    assert "Own: mine" in readme_of(tmp_path / "0") and not asked
 
 
 def test_a_compile_that_failed_says_so_where_it_is_shown(tmp_path):
@@ -314,7 +316,7 @@ def test_what_to_change_and_what_runs_uncompiled_stand_before_what_was_compiled(
     with depyf.prepare_debug(str(tmp_path)):
         torch.compile(told, backend="eager")(torch.ones(3))
         torch.compile(lambda x: x + 1, backend="eager")(torch.ones(3))
-    text = (tmp_path / "README.md").read_text()
+    text = readme_of(tmp_path)
     headings = re.findall(r"(?m)^## (.*)$", text)
     assert headings[:2] == ["What to change first", "Compiles that made no code for a function"]
     assert headings[-1].startswith("`")  # a function
@@ -347,7 +349,7 @@ def test_the_files_of_the_rests_of_one_line_say_which_of_them_they_are(tmp_path)
         one for text in told.values() for one in re.findall("is %s( [(].*?[)])" % title, text)
     }
     assert called == set(numbers)
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert all("## `%s%s`" % (title, number) in readme for number in numbers)
 
 
@@ -401,7 +403,7 @@ def test_an_exception_of_the_program_is_named_with_its_line(
         pytest.skip("this torch does not tell the exception")
     assert said in failure["why"] and failure["line"] == line
     assert "makes a string" not in failure["why"]
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     told = [one for one in readme.splitlines() if one.startswith("- no code at ")]
     assert any(":%d: " % line in one and said in one for one in told), readme
 
@@ -414,7 +416,7 @@ def test_a_number_that_differs_beside_a_size_is_told_with_it(tmp_path):
         compiled = torch.compile(scaled, backend="eager")
         for size, scale in ((4, 2.0), (6, 3.0)):
             compiled(torch.ones(size), scale)
-    text = (tmp_path / "README.md").read_text()
+    text = readme_of(tmp_path)
     (why,) = re.findall(r"(?m)^- compiled again because: (.*)$", text)
     names = ("x.size(0)", "4", "6"), ("scale", "2.0", "3.0")
     if "x.size(0)" not in why:
@@ -431,7 +433,7 @@ def test_the_page_advises_for_a_branch_that_raises_what_the_readme_does(tmp_path
 
     with depyf.prepare_debug(str(tmp_path)):
         torch.compile(checked, backend="eager")(torch.ones(3))
-    text = (tmp_path / "README.md").read_text()
+    text = readme_of(tmp_path)
     (change,) = re.findall(r"(?m)^\d+\. .* Change: (.*)$", text)
     page = html.unescape((tmp_path / "index.html").read_text())
     begin = change.partition("`")[0][:60]
@@ -450,7 +452,7 @@ def test_code_that_torch_threw_away_is_said_to_run_nowhere(tmp_path, monkeypatch
         with pytest.raises(Exception, match="Guard failed on the same frame"):
             torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
     assert any(entry.path and entry.failure for entry in run.entries())
-    said = (tmp_path / "README.md").read_text()
+    said = readme_of(tmp_path)
     assert "neither it nor torch's bytecode runs" in said
     assert "torch runs its own bytecode\n" not in said
 
@@ -470,6 +472,6 @@ def test_each_failed_write_is_listed_once(tmp_path, monkeypatch):
         warnings.simplefilter("ignore")
         with depyf.prepare_debug(str(tmp_path)):
             torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
-    said = (tmp_path / "README.md").read_text()
+    said = readme_of(tmp_path)
     listed = [line for line in said.splitlines() if "was not written" in line]
     assert listed and len(listed) == len(set(listed))

@@ -1,5 +1,6 @@
 """One decompiled text, compiled, fitted and proven."""
 
+import re
 import types
 from collections import namedtuple
 from types import MappingProxyType
@@ -194,7 +195,7 @@ class _Attempt:
         self.line_map = _shifted(self.line_map, added_lines)
         parameters = [row[:2] for row in self._readable if row[1] in self._arguments and not row[2]]
         frees = self._frees if self._is_torchs else ()
-        head = _head(about, self._globals, frees, bool(added_lines))
+        head = _head(about, self._globals, frees, self.source if added_lines else "")
         head += table_of_parameters(parameters, on_stack)
         self.source, self.line_map = _below(head, self.source, self.line_map)
 
@@ -270,7 +271,7 @@ class _Attempt:
 
 
 def _head(
-    about: str, globals_of_torch: Dict[str, str], frees: Sequence[str], in_factory: bool
+    about: str, globals_of_torch: Dict[str, str], frees: Sequence[str], in_factory: str
 ) -> str:
     """Comment lines above a function.
 
@@ -278,7 +279,7 @@ def _head(
         about: lines that stand first, "" for none.
         globals_of_torch: name in the source -> the name that torch gave it.
         frees: free variables to be named.
-        in_factory: the function stands in one that has them.
+        in_factory: the function with the one around it that has them; "" where there is none.
     """
     head = "".join(wrapped(shown(line)) for line in about.splitlines())
     head += table_of_globals(globals_of_torch)
@@ -286,8 +287,22 @@ def _head(
         said = "free variables of the function: %s" % ", ".join(frees)
         if in_factory:
             said += ". It sets some, so %s stands around it." % FACTORY
+            said += _unused(in_factory)
         head += wrapped(said)
     return head
+
+
+def _unused(source: str) -> str:
+    """A sentence on the free variables that only the `nonlocal` of a function names."""
+    declared = re.search(r"(?m)^ +nonlocal (.+)$", source)
+    if declared is None:
+        return ""
+    used = set(re.findall(r"\w+", source[declared.end() :]))
+    names = [one for one in declared.group(1).split(", ") if one not in used]
+    if not names:
+        return ""
+    text = " Nothing here uses %s: `nonlocal` keeps the function's cells as torch has them."
+    return text % (" and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:]))
 
 
 def _not_proven(verdict: str, detail: str) -> str:

@@ -27,6 +27,7 @@ _DEEPEST = 12  # a deeper row is drawn at this indent
 _FEW = 20  # compiles up to which all is one picture
 _ALIKE = 3  # neighbouring subtrees of one form that are drawn
 _ROWS = 60  # rows of one picture
+_ROWS_OF_TEXT = 200
 _WIDE = 100  # columns of a row as text
 
 
@@ -34,11 +35,12 @@ def _clip(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
+def draw(nodes: List[Node], most: int = _ROWS) -> List[Dict[str, Any]]:
     """Lays the pictures out.
 
     Args:
         nodes: those of `overview.nodes_of`.
+        most: rows of one picture.
     Returns:
         A list of dicts for the template: `rows` (`boxes` of one compile; how many lists `opens`
         before it and `closes` after it), `hidden` (compiles that were not drawn); and of what it
@@ -48,19 +50,19 @@ def draw(nodes: List[Node]) -> List[Dict[str, Any]]:
     roots, children = _forest(nodes)
     forms = _forms(roots, children)
     if len(nodes) <= _FEW:
-        return [_group([roots], children, forms)] if nodes else []
+        return [_group([roots], children, forms, most)] if nodes else []
     functions: Dict[int, List[Node]] = {}
     for root in roots:
         functions.setdefault(id(root.function or root), []).append(root)
     groups: Dict[Tuple[int, ...], List[List[Node]]] = {}
     for own in functions.values():
         groups.setdefault(tuple(forms[root.key] for root in own), []).append(own)
-    found = [_group(group, children, forms) for group in groups.values()]
+    found = [_group(group, children, forms, most) for group in groups.values()]
     return sorted(found, key=lambda group: -group["seconds"])
 
 
 #: lines of text of all pictures together
-_LINES = 60
+_LINES = 400
 
 
 def in_text(nodes: List[Node]) -> List[str]:
@@ -68,7 +70,7 @@ def in_text(nodes: List[Node]) -> List[str]:
     leads to anything, or was compiled again.
     """
     lines: List[str] = []
-    for picture in draw(nodes):
+    for picture in draw(nodes, _ROWS_OF_TEXT):
         depth = -1
         for row in picture["rows"]:
             depth += row["opens"]
@@ -104,7 +106,9 @@ def _label(box: Dict[str, Any]) -> str:
     return label.partition(": ")[0] if box["kind"] == "break" else label
 
 
-def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dict[str, Any]:
+def _group(
+    functions: List[List[Node]], children: Children, forms: Forms, most: int
+) -> Dict[str, Any]:
     """The picture of functions of one form: that of the one which took longest."""
     found: List[Node] = []
     drawn, longest = functions[0], -1.0
@@ -114,7 +118,7 @@ def _group(functions: List[List[Node]], children: Children, forms: Forms) -> Dic
         found += tree
         if took > longest:
             drawn, longest = roots, took
-    picture = _draw(_rows(drawn, children, forms), children)
+    picture = _draw(_rows(drawn, children, forms), children, most)
     picture.update(
         first=drawn[0],
         functions=[roots[0] for roots in functions],
@@ -226,9 +230,9 @@ def _folded(nodes: List[Node], forms: Forms, depth: int) -> List[Row]:
     return rows
 
 
-def _draw(rows: List[Row], children: Children) -> Dict[str, Any]:
+def _draw(rows: List[Row], children: Children, most: int) -> Dict[str, Any]:
     drawn: List[Tuple[List[Dict[str, Any]], int]] = []  # boxes, depth
-    for node, depth, count in rows[:_ROWS]:
+    for node, depth, count in rows[:most]:
         drawn.append(([_plain(node)] if count == _PLAIN else [_more(node, count)], depth))
         if count:
             continue
@@ -251,7 +255,7 @@ def _draw(rows: List[Row], children: Children) -> Dict[str, Any]:
                 drawn, depths, [-1] + depths, depths[1:] + [0]
             )
         ],
-        "hidden": sum(max(count, 0) or 1 for _, _, count in rows[_ROWS:] if count != _PLAIN),
+        "hidden": sum(max(count, 0) or 1 for _, _, count in rows[most:] if count != _PLAIN),
     }
 
 

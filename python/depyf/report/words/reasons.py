@@ -126,7 +126,7 @@ def guarded_at(found: Said, at: str) -> str:
     """
     if names_its_value(found):
         return "guarded at " + at
-    told = "which torch first saw around %s, `%s`: that line need not use it"
+    told = "which torch first saw around %s, `%s`, whether or not that line uses it"
     return told % (at, found["source"])
 
 

@@ -7,6 +7,7 @@ from typing import List, Tuple
 from depyf.advice import uses
 from depyf.advise.source import segment
 from depyf.interrupts import pass_on
+from depyf.model import Entry
 from depyf.plain import file_of
 from depyf.torch.capture.heads import file_name
 from depyf.torch.codes import lines_of
@@ -37,6 +38,46 @@ def note_of_contexts(source: str, code: types.CodeType, line: int) -> str:
     calls = " and ".join("`%s.__enter__()`" % name for name in dict.fromkeys(names))
     words = ("is", "it", "it") if one else ("are", "them", "them")
     return text % (calls, words[0], " and ".join(told), *words[1:])
+
+
+#: what calls in a graph switch, by how their functions end
+_MODES = (("._set_grad_enabled", "gradients"), ("._enter_autocast", "autocast"))
+
+
+def note_of_modes(entry: Entry) -> str:
+    """A sentence on the modes that the graph of an entry switches by itself; "" where it does not:
+    its code then has none of the program's `with torch.no_grad()`.
+    """
+    called = [
+        str(target)
+        for one in entry.artifacts
+        if one.stage == "Captured_Graph"
+        for target in one.structure.get("targets") or ()
+    ]
+    modes = [mode for end, mode in _MODES if any(one.endswith(end) for one in called)]
+    if not modes or not entry.graph_name:
+        return ""
+    text = "`%s` itself switches %s on or off: the calls are in its Captured_Graph, not here."
+    return text % (entry.graph_name, " and ".join(modes))
+
+
+_PARAMETERS = re.compile(r"def __transformed_code_\w+\(([^()]*)\):\n(.*)", re.DOTALL)
+#: of every resume function
+_OF_CALLERS = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
+
+
+def note_of_unread(source: str) -> str:
+    """A sentence on the parameters of a resume function that its code does not read."""
+    found = _PARAMETERS.search(source)
+    if found is None:
+        return ""
+    given = [one.strip(" *") for one in found.group(1).split(",")]
+    read = set(re.findall(r"\w+", re.sub(r"(?m)#.*$", "", found.group(2))))
+    names = [one for one in given if one and one not in read and one not in _OF_CALLERS]
+    if not names:
+        return ""
+    listed = " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+    return "Nothing here reads %s: torch hands over what was there at the break." % listed
 
 
 def _contexts_around(code: types.CodeType, line: int) -> List[Tuple[int, str]]:

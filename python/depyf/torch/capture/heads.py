@@ -5,7 +5,7 @@ import os
 import re
 import types
 from types import MappingProxyType
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.model import Entry, Function
@@ -98,45 +98,53 @@ def file_name(code: types.CodeType) -> str:
     return os.path.basename(file_of(code))
 
 
-#: an argument, an entry of a dictionary of arguments, or an attribute of an argument
-_ARGUMENT = re.compile(r"L\['(\w+)'\](?:\['(\w+)'\]|\.([A-Za-z]\w*))?$")
+#: an argument or a global, an entry of a dictionary of arguments, or an attribute of one
+_ARGUMENT = re.compile(r"([LG])\['(\w+)'\](?:\['(\w+)'\]|\.([A-Za-z]\w*))?$")
 #: characters of a value, and values, that a line tells
 _MOST_OF_VALUE, _MOST_VALUES = 40, 10
 _MISSING = object()
+#: what a function of the program that asks for sizes has among its names
+_ASKS_FOR_SIZES = frozenset(("shape", "size", "numel"))
+#: of the frame that is compiled: its variables, and its globals
+Scopes = Tuple[Dict[str, Any], Dict[str, Any]]
 
 
-def _constants(code: types.CodeType, held: Dict[str, Any], guarded: Mapping[str, bool]) -> str:
-    """A sentence on the arguments and free variables that an entry's code and graph have as
-    constants.
+def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -> str:
+    """A sentence on the arguments, free variables, globals, lengths and sizes that an entry's code
+    and graph have as constants.
 
     Args:
         code: of the program's function.
-        held: the variables of the frame that is compiled.
-        guarded: what the entry's guards look at, in torch's words, and whether they compare it with
-            one value.
+        guarded: what the entry's guards look at, as `compat.guarded_sources` gives it.
     """
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     named = code.co_varnames[:count] + code.co_freevars
     given = [one for one in named if not one.startswith("__")]
+    sized = not _ASKS_FOR_SIZES.isdisjoint(code.co_names)
     told: List[str] = []
     none: List[str] = []
-    for source, of_one_value in guarded.items():
+    for source, how in guarded.items():
         match = _ARGUMENT.match(source)
-        name, key, attribute = match.groups() if match is not None else ("", "", "")
-        if name not in given or attribute == "training":
+        scope, name, key, attribute = match.groups() if match is not None else ("", "", "", "")
+        if name not in given and scope != "G" or name.startswith("__") or attribute == "training":
             continue
-        value = held.get(name, _MISSING)
+        value = held[scope == "G"].get(name, _MISSING)
         shown_as = name
-        if type(value) is dict and not value:
+        if type(value) is dict and not value and scope == "L":
             told.append("%s is empty" % name)
-        if not of_one_value:
-            continue
         if key:
             value, shown_as = _entry_of(value, key), "%s[%r]" % (name, key)
         elif attribute:
             value, shown_as = attribute_of(value, attribute, _MISSING), name + "." + attribute
-        if value is None and not attribute:
+        if type(how) is tuple:
+            fixed = [(at, size) for at, size in enumerate(how) if size is not None]
+            told += ["%s.size(%d) is %d" % (shown_as, *one) for one in fixed if sized]
+        elif how == "length" and is_one_of(type(value), (list, tuple)):
+            told.append("len(%s) is %d" % (shown_as, len(value)))
+        elif how != "value":
+            continue
+        elif value is None and not attribute:
             none.append(shown_as)
         elif is_one_of(type(value), (int, float, str) if attribute else (int, float, str, bool)):
             said = repr(value)
@@ -156,12 +164,12 @@ def about_code(
     function: Function,
     entry: Entry,
     code: types.CodeType,
-    held: Optional[Dict[str, Any]] = None,
-    guarded: Mapping[str, bool] = MappingProxyType({}),
+    held: Scopes = ({}, {}),
+    guarded: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """What the head of the file of an entry's code says it is of; see `_constants`."""
     title = function.title_of(entry)
     if title and function.through:
         title += " (%s:%d)" % (file_name(code), code.co_firstlineno)
-    fixed = _constants(code, held or {}, guarded)
+    fixed = _constants(code, held, guarded)
     return "\n".join(filter(None, (title, _extent(entry, function), _defaults(function), fixed)))

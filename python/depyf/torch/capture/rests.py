@@ -12,7 +12,7 @@ from depyf.report import words
 from depyf.report.overview import named_apart
 from depyf.terminal import shown
 from depyf.torch import compat
-from depyf.torch.capture.contexts import note_of_contexts
+from depyf.torch.capture.contexts import note_of_contexts, note_of_modes, note_of_unread
 from depyf.torch.capture.functions import Functions
 from depyf.torch.capture.heads import file_name
 from depyf.torch.codes import ONLY_RETURNS, resume_code, resume_line
@@ -218,6 +218,8 @@ class Rests(Functions):
             texts.append(said[0].upper() + said[1:])
         if ended:
             texts.append(self._note_of_contexts(entry, function))
+            texts.append(note_of_modes(entry))
+            texts.append(note_of_unread(entry.source) if function.is_resume else "")
         texts = [one for one in texts if one]
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 

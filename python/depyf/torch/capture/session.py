@@ -291,7 +291,11 @@ class Session(Rests):
                 on_stack=stack,
                 updated=updated_by(entry),
                 about=about_code(
-                    function, entry, code, compat.frame_locals(), compat.guarded_sources()
+                    function,
+                    entry,
+                    code,
+                    (compat.frame_locals() or {}, compat.frame_globals() or {}),
+                    compat.guarded_sources(),
                 ),
                 notes=notes,
             )

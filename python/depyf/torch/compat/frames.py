@@ -3,7 +3,7 @@
 import sys
 import traceback
 import types
-from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Set, Tuple, Union
 
 from depyf.interrupts import pass_on
 from depyf.plain import (
@@ -171,17 +171,31 @@ _OF_ONE_VALUE = frozenset(
 )
 
 
-def guarded_sources() -> Dict[str, bool]:
-    """What the guards of the code at hand look at, in torch's words such as `L['gamma']`, and
-    whether one compares it with one value, to be called from inside a bytecode hook; {} where torch
-    does not tell.
+#: and of those that compare a number of elements
+_OF_LENGTH = frozenset(("SEQUENCE_LENGTH", "LIST_LENGTH", "TUPLE_LENGTH"))
+
+#: what guards say of a source: "value" where one compares it with one value, "length" where one
+#: compares how long it is, the sizes of a tensor (None for a dimension of any size), else ""
+Guarded = Union[str, Tuple[Optional[int], ...]]
+
+
+def guarded_sources() -> Dict[str, Guarded]:
+    """What the guards of the code at hand look at, in torch's words such as `L['gamma']`, and how,
+    to be called from inside a bytecode hook; {} where torch does not tell.
     """
-    found: Dict[str, bool] = {}
+    found: Dict[str, Guarded] = {}
     for output in _outputs():
         try:
             for guard in output.guards:
-                name = str(guard.name)
-                found[name] = found.get(name, False) or guard.create_fn_name() in _OF_ONE_VALUE
+                name, kind = str(guard.name), guard.create_fn_name()
+                how = "value" * (kind in _OF_ONE_VALUE) or "length" * (kind in _OF_LENGTH)
+                found[name] = how or found.get(name, "")
+            for one in getattr(output, "tracked_fakes", None) or ():
+                source = getattr(one.source, "name", "")
+                name = str(source() if callable(source) else source)
+                sizes = getattr(one.fake, "shape", None)
+                if name in found and sizes is not None:
+                    found[name] = tuple(size if type(size) is int else None for size in sizes)
         except Exception:  # another version of torch's
             pass_on()
             return {}

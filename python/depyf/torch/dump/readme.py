@@ -10,6 +10,7 @@ from depyf.report.overview import Node
 from depyf.terminal import shown
 from depyf.torch.dump.folder import TITLE
 from depyf.torch.dump.readme_compile import overview_entry
+from depyf.torch.dump.readme_lines import in_columns
 from depyf.torch.dump.readme_texts import (
     BACKWARD_PASSES,
     FROM_FILES,
@@ -111,7 +112,7 @@ def overview(
         lines += ["## What this torch does not offer", ""]
         lines += ["- %s: %s" % (name, reason) for name, reason in sorted(run.unavailable.items())]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(in_columns(lines))
 
 
 def _what_runs(run: Run, nodes: Dict[int, Node]) -> List[str]:

@@ -168,7 +168,7 @@ ones from 0 again."""
 
 
 def names_of_torch(run: Run) -> List[str]:
-    """A table of the names that are torch's, of those that the code of this run has."""
+    """A list of the names that are torch's, of those that the code of this run has."""
     rows = []
     sources = [entry.source for entry in run.entries()]
     for begin, name, told in _NAMES_OF_TORCH:
@@ -176,10 +176,10 @@ def names_of_torch(run: Run) -> List[str]:
         matches = (name.search(one) for one in sources if begin in one)
         found = next((one for one in matches if one is not None), None)
         if found is not None:
-            rows.append("| %s | %s |" % (as_code(found.group().strip(", ")), told))
+            rows.append("- %s: %s" % (as_code(found.group().strip(", ")), told))
     if not rows:
         return []
-    return ["## Names of torch's", "", "| name | what it is |", "| --- | --- |", *rows, ""]
+    return ["## Names of torch's", "", *rows, ""]
 
 
 RUNS = """\
@@ -191,12 +191,11 @@ it ran as that, `not called` where torch saw no call of it, else `no compile`.""
 
 
 def kinds_of_files(run: Run) -> List[str]:
-    """A table of what the links below lead to, of those that this run has."""
+    """A list of what the links below lead to, of those that this run has."""
     every = list(run.entries()) + list(run.unattributed)
     made = {one.stage for entry in every for one in entry.artifacts if one.path}
-    rows = ["| %s | %s |" % pair for pair in _FILES if pair[0] in made]
-    head = ["## Files of a graph", "", "| file | what is in it |", "| --- | --- |"]
-    return [*head, *rows, ""] if rows else []
+    rows = ["- %s: %s" % pair for pair in _FILES if pair[0] in made]
+    return ["## Files of a graph", "", *rows, ""] if rows else []
 
 
 def as_code(text: str) -> str:
