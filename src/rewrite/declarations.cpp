@@ -444,10 +444,17 @@ void add_once(std::vector<StrId>& list, StrId name) {
 /// class may mangle are left out.
 std::unordered_set<std::uint32_t> declared_inside(const Rewriter& r) {
   std::unordered_set<std::uint32_t> names;
-  for (const Body& body : r.ast.bodies) {
-    if (!body.done || body.rebuilt || body.code == r.code) continue;
-    for (StmtId id : body.stmts) {
+  std::unordered_set<const StmtId*> seen;  // definitions may share a body
+  std::vector<std::span<const StmtId>> bodies{r.body};
+  while (!bodies.empty()) {
+    const std::span<const StmtId> body = bodies.back();
+    bodies.pop_back();
+    if (body.empty() || !seen.insert(body.data()).second) continue;
+    StmtIds statements;
+    collect_statements(r.ast, body, statements);
+    for (StmtId id : statements) {
       const Stmt& s = r.ast[id];
+      if (s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef) bodies.push_back(s.body);
       if (s.kind != StmtKind::Global) continue;
       for (std::uint32_t name : s.extra)
         if (!r.text(StrId(name)).starts_with("__")) names.insert(name);

@@ -345,6 +345,33 @@ def test_cells_that_removed_code_took(python, tmp_path):
         assert " proven (" in said and "ladder" not in said, said + done.stdout.decode()
 
 
+def test_what_a_removed_function_declares_global(python, tmp_path):
+    """Its code is left among the constants, and its declaration is not in the text."""
+    path = str(tmp_path / "p.pyc")
+    program = """
+b = 1
+def f(y):
+    b = y
+    while '':
+        def g():
+            global b
+            return b, y
+    else:
+        raise b
+        def h():
+            global b
+            return b, y
+        return
+    b
+"""
+    subprocess.run([python[1], "-c", COMPILE, path], input=program.encode(), check=True)
+    command = [native_command(), "decompile", "--check", path]
+    environment = dict(os.environ, DEPYF_PYTHONS=python[1])
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"exec" not in done.stdout
+
+
 @pytest.mark.parametrize("ladder", [0, 5])
 def test_random_programs(python, ladder):
     """A short run of the random programs."""
