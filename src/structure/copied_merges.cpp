@@ -240,6 +240,10 @@ class CopiedMerges {
 /// that of another way. Without columns, the copy in which they meet tells where they do.
 void join_copied_merges(StructureGraph& s) {
   if (s.lifted.traits.source_order || s.options.made_by_dynamo) return;
+  const auto has_columns = [&](const Node& node) {
+    return !node.body.empty() && s.at(node.body.back()).columns != 0;
+  };
+  if (std::ranges::any_of(s.nodes, has_columns)) return;
   const bool any_finally = std::ranges::any_of(s.regions, &StructRegion::is_written_finally);
   if (any_finally && CopiedMerges(s).join()) s.recount();
 }

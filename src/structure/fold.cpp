@@ -485,9 +485,7 @@ class Folder : Arms {
   /// The value of a test whose two ways lead to one place, as those of `c and 0`: that of `other`,
   /// the test beside it, for the way that leads there too.
   std::optional<bool> constant_of(const Node& node, const Node& other) {
-    if (!same_args(node.edges[0], node.edges[1], {}, {}) || !node.edges[0].args.empty() ||
-        node.edges[0].to != node.edges[1].to)
-      return std::nullopt;
+    if (node.edges[0].to != node.edges[1].to || !node.edges[0].args.empty()) return std::nullopt;
     for (int k = 0; k < 2; ++k)
       if (same_args(node.edges[0], other.edges[k], {}, {})) return k == 0;
     return std::nullopt;
