@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "lifted_builder.h"
 #include "simplify/rules.h"
 #include "simplify/simplify.h"
@@ -1417,6 +1419,129 @@ TEST(Displays, MapsWhoseKeysAreNoConstantsGrowStepByStep) {
            {Op::MAP_ADD, 1},
            {Op::RETURN_VALUE}});
   EXPECT_TRUE(has(simplified(b, options), "MAP_ADD"));
+}
+
+// ---------------------------------------------------------------- branches on constants
+
+/// What a branch on the operations `test` does: "taken", "not taken" or "asked".
+std::string branch_on(Builder& b, std::vector<Instr> test) {
+  test.push_back({Op::BRANCH_FALSE});
+  b.block(test, 1, 2);
+  b.block({{Op::LOAD_CONST, b.integer(111)}, {Op::RETURN_VALUE}});
+  b.block({{Op::LOAD_CONST, b.integer(222)}, {Op::RETURN_VALUE}});
+  Lifted lifted = b.lifted();
+  const bool any = take_decided_branches(lifted, b.module);
+  check(lifted);
+  const std::string text = b.text(lifted);
+  const bool yes = has(text, "111"), no = has(text, "222");
+  EXPECT_EQ(any, yes != no) << text;
+  return yes && no ? "asked" : yes ? "taken" : "not taken";
+}
+
+std::string branch_on_constant(ConstKind kind, std::string_view text = {}, double re = 0,
+                               double im = 0) {
+  Builder b;
+  Const c;
+  c.kind = kind;
+  c.text = text;
+  c.re = re;
+  c.im = im;
+  const std::uint32_t at = b.constant(c);
+  return branch_on(b, {{Op::LOAD_CONST, at}});
+}
+
+TEST(DecidedBranch, TruthOfConstants) {
+  EXPECT_EQ(branch_on_constant(ConstKind::None), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::False), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::True), "taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Ellipsis), "taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Str), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Str, "0"), "taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Bytes), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Float, "", -0.0), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Float, "", std::nan("")), "taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Complex, "", 0, 1), "taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Complex), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Tuple), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::FrozenSet), "not taken");
+  EXPECT_EQ(branch_on_constant(ConstKind::Object), "asked") << "an object may have a __bool__";
+}
+
+TEST(DecidedBranch, ArithmeticOfIntegers) {
+  const auto of = [](BinaryOp op, std::int64_t x, std::int64_t y) {
+    Builder b;
+    const std::uint32_t left = b.integer(x), right = b.integer(y);
+    return branch_on(b, {{Op::LOAD_CONST, left},
+                         {Op::LOAD_CONST, right},
+                         {Op::BINARY, static_cast<std::uint32_t>(op)}});
+  };
+  EXPECT_EQ(of(BinaryOp::Add, 3, -3), "not taken");
+  EXPECT_EQ(of(BinaryOp::Add, 3, -2), "taken");
+  EXPECT_EQ(of(BinaryOp::Subtract, 3, 3), "not taken");
+  EXPECT_EQ(of(BinaryOp::Multiply, 3, 0), "not taken");
+  EXPECT_EQ(of(BinaryOp::And, 6, 1), "not taken");
+  EXPECT_EQ(of(BinaryOp::Or, 0, 4), "taken");
+  EXPECT_EQ(of(BinaryOp::Xor, 5, 5), "not taken");
+  for (BinaryOp op : {BinaryOp::FloorDivide, BinaryOp::TrueDivide, BinaryOp::Remainder,
+                      BinaryOp::Power, BinaryOp::LShift, BinaryOp::RShift, BinaryOp::MatMult})
+    EXPECT_EQ(of(op, 1, 0), "asked") << "it may raise, or be of any size";
+  EXPECT_EQ(of(BinaryOp::Multiply, 1LL << 30, 1LL << 30), "asked") << "out of the counted range";
+  EXPECT_EQ(of(BinaryOp::Add, 1LL << 40, -(1LL << 40)), "asked");
+}
+
+TEST(DecidedBranch, SignsAndNot) {
+  const auto of = [](UnaryOp op, std::int64_t x) {
+    Builder b;
+    const std::uint32_t operand = b.integer(x);
+    return branch_on(b, {{Op::LOAD_CONST, operand}, {Op::UNARY, static_cast<std::uint32_t>(op)}});
+  };
+  EXPECT_EQ(of(UnaryOp::Invert, -1), "not taken");
+  EXPECT_EQ(of(UnaryOp::Invert, 0), "taken");
+  EXPECT_EQ(of(UnaryOp::Plus, 0), "not taken");
+  EXPECT_EQ(of(UnaryOp::Minus, 2), "taken");
+  EXPECT_EQ(of(UnaryOp::Not, 0), "taken");
+  EXPECT_EQ(of(UnaryOp::Not, 2), "not taken");
+  Builder b;
+  const std::uint32_t x = b.argument("x");
+  EXPECT_EQ(branch_on(b, {{Op::LOAD_FAST, x}, {Op::UNARY, 1}}), "asked");
+}
+
+TEST(DecidedBranch, Comparisons) {
+  const auto of = [](CompareOp op, std::int64_t x, std::int64_t y) {
+    Builder b;
+    const std::uint32_t left = b.integer(x), right = b.integer(y);
+    return branch_on(b, {{Op::LOAD_CONST, left},
+                         {Op::LOAD_CONST, right},
+                         {Op::COMPARE, static_cast<std::uint32_t>(op)}});
+  };
+  EXPECT_EQ(of(CompareOp::Lt, 1, 2), "taken");
+  EXPECT_EQ(of(CompareOp::Lt, 2, 2), "not taken");
+  EXPECT_EQ(of(CompareOp::Le, 2, 2), "taken");
+  EXPECT_EQ(of(CompareOp::Le, 3, 2), "not taken");
+  EXPECT_EQ(of(CompareOp::Eq, 2, 2), "taken");
+  EXPECT_EQ(of(CompareOp::Ne, 2, 2), "not taken");
+  EXPECT_EQ(of(CompareOp::Gt, 3, 2), "taken");
+  EXPECT_EQ(of(CompareOp::Ge, 1, 2), "not taken");
+  for (CompareOp op : {CompareOp::Is, CompareOp::IsNot, CompareOp::In, CompareOp::NotIn})
+    EXPECT_EQ(of(op, 2, 2), "asked") << "identity of integers is not the code's; `in` raises";
+}
+
+TEST(DecidedBranch, TextsAreEqualOrNot) {
+  const auto of = [](CompareOp op, std::string_view x, std::string_view y) {
+    Builder b;
+    Const left, right;
+    left.kind = right.kind = ConstKind::Str;
+    left.text = x;
+    right.text = y;
+    const std::uint32_t first = b.constant(left), second = b.constant(right);
+    return branch_on(b, {{Op::LOAD_CONST, first},
+                         {Op::LOAD_CONST, second},
+                         {Op::COMPARE, static_cast<std::uint32_t>(op)}});
+  };
+  EXPECT_EQ(of(CompareOp::Eq, "__main__", "__main__"), "taken");
+  EXPECT_EQ(of(CompareOp::Eq, "a", "b"), "not taken");
+  EXPECT_EQ(of(CompareOp::Ne, "a", "b"), "taken");
+  EXPECT_EQ(of(CompareOp::Lt, "a", "b"), "asked");
 }
 
 TEST(MadeByDynamo, ByNamesOnly) {
