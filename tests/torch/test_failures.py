@@ -17,6 +17,7 @@ import depyf
 import pytest
 import torch
 from processes import function_of
+from programs import readme_of
 from depyf import files, summary
 from depyf.torch import DepyfWarning
 
@@ -767,7 +768,7 @@ def test_a_dump_that_reaches_its_limit_says_so_and_takes_nothing_more(tmp_path):
     assert all(entry.replaced for entry in run.entries())
     (problem,) = run.problems
     assert problem.message.endswith("; %d code objects were left out" % (40 - kept))
-    assert "limit" in (folder / "README.md").read_text()
+    assert "limit" in readme_of(folder)
     assert json.loads((folder / "depyf.json").read_text())["problems"][0]["message"]
 
 

@@ -10,6 +10,8 @@ import depyf
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 
 def code(path):
     """A file's lines without its comments."""
@@ -21,7 +23,7 @@ def dump(tmp_path, function, *inputs, **config):
     with depyf.prepare_debug(str(tmp_path)), torch._dynamo.config.patch(**config):
         result = torch.compile(function, backend="eager")(*inputs)
     torch._dynamo.reset()
-    verdicts = re.findall(r"\.py\): (\w+), torch", (tmp_path / "README.md").read_text())
+    verdicts = re.findall(r"\.py\): (\w+), torch", readme_of(tmp_path))
     assert verdicts and set(verdicts) <= {"exact", "equivalent"}
     return result
 
@@ -123,7 +125,7 @@ def line_of(function, text):
 
 def test_a_break_below_a_method_of_that_name_is_told_with_the_line_that_led_there(tmp_path):
     dump(tmp_path, Child(), torch.ones(3))
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     own, there = line_of(Child, "product = "), line_of(Base, "if x.mean()")
     assert "%s:%d, reached from %s:%d: " % (__file__, there, __file__, own) in readme
     assert re.search(
@@ -152,7 +154,7 @@ def ended(tmp_path, function, *inputs):
             function(*inputs)
     torch._dynamo.reset()
     page = html.unescape((tmp_path / "index.html").read_text())
-    return (tmp_path / "README.md").read_text(), page
+    return readme_of(tmp_path), page
 
 
 def test_an_exception_that_code_of_torchs_raised_is_none_of_the_program(tmp_path, capsys):
@@ -184,7 +186,7 @@ def branches(x, log):
 
 def test_a_rest_that_was_called_is_told_from_one_that_was_not(tmp_path):
     dump(tmp_path, branches, torch.ones(3), [])
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert "either no call reached it" not in readme and "Either torch" not in readme
     assert "torch made no code for it, since it saw no call of it." in readme
 

@@ -6,6 +6,7 @@ import depyf
 import depyf.torch.model
 import pytest
 import torch
+from programs import readme_of
 from depyf.torch import DepyfWarning
 
 
@@ -117,7 +118,7 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(
     for entry in run.entries():
         assert entry.verdict == verdict and not entry.replaced
         assert entry.code.co_filename == branchy.__code__.co_filename
-    assert "first difference: test" in (tmp_path / "dump" / "README.md").read_text()
+    assert "first difference: test" in readme_of(tmp_path / "dump")
 
 
 def names_eval(x):

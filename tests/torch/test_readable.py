@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.utils.checkpoint
+from programs import readme_of
 
 import depyf
 
@@ -171,7 +172,7 @@ def test_a_decorated_function_is_called_by_its_own_name(tmp_path, capsys, make, 
     assert entry.source.startswith("# " + title)
     assert run.functions[0].title.startswith(title)
     assert name in run.functions[0].path
-    assert title.partition(",")[0] in (tmp_path / "README.md").read_text()
+    assert title.partition(",")[0] in readme_of(tmp_path)
 
 
 class InLoop(torch.nn.Module):
@@ -190,7 +191,7 @@ def test_a_function_that_was_not_compiled_is_called_by_its_own_name(tmp_path):
         torch.compile(InLoop(), backend="eager")(torch.ones(3))
     failed = [one for one in run.unattributed if one.failure]
     assert failed and {one.qualname for one in failed} == {"InLoop.forward"}
-    assert "InLoop.forward" in (tmp_path / "README.md").read_text()
+    assert "InLoop.forward" in readme_of(tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert ">InLoop.forward</a>" in page and ">wrapper</a>" not in page
 

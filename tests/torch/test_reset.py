@@ -10,6 +10,8 @@ from depyf.report.overview import nodes_of
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 BEFORE, AFTER = "before torch._dynamo.reset()", "after torch._dynamo.reset()"
 
 
@@ -35,7 +37,7 @@ def dumped(tmp_path_factory):
 
 
 def test_readme_tells_the_compiles_of_one_number_apart(dumped):
-    text = (dumped[0] / "README.md").read_text()
+    text = readme_of(dumped[0])
     headings = re.findall(r"^###? .*", text, re.MULTILINE)
     assert len(set(headings)) == len(headings)
     assert re.search("compile 0/0, %s\n" % re.escape(BEFORE), text)

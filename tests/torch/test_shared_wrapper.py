@@ -13,6 +13,8 @@ from depyf.report.overview import causes, nodes_of
 
 torch = pytest.importorskip("torch")
 
+from programs import readme_of  # noqa: E402
+
 
 def announced(func):
     @functools.wraps(func)
@@ -69,7 +71,7 @@ def test_the_code_of_a_wrapper_has_the_name_of_what_it_was_called_for(dumped):
         said = "# %s (%s:%d)\n" % (title, os.path.basename(__file__), wrapper.firstlineno)
         assert (folder / (entry.name + ".py")).read_text().startswith(said)
     assert wrapper.title == "Pair.forward and Pair.second, through wrapper"
-    assert "## `%s`" % wrapper.title in (folder / "README.md").read_text()
+    assert "## `%s`" % wrapper.title in readme_of(folder)
     assert wrapper.title in (folder / "full_code_for_Pair_forward_0.py").read_text()
 
 
@@ -78,7 +80,7 @@ def test_so_has_the_rest_of_it_after_a_break(dumped):
     (rest,) = [one for one in run.functions if "_in_wrapper_at" in one.name]
     title = "Pair.forward, resumed after line %d, through wrapper" % rest.firstlineno
     assert [rest.title_of(one) for one in rest.entries] == [title]
-    assert rest.title == title and "## `%s`" % title in (folder / "README.md").read_text()
+    assert rest.title == title and "## `%s`" % title in readme_of(folder)
     text = (folder / (rest.entries[0].name + ".py")).read_text()
     here = os.path.basename(__file__)
     assert text.startswith("# %s (%s:" % (title, here))
@@ -204,7 +206,7 @@ def test_a_wrapper_that_breaks_first_and_has_the_name_of_the_method(tmp_path):
     text = " ".join(path.read_text().replace("\n# ", " ").split())
     assert "torch_dynamo_resume_in_Base_forward_at" in text
     assert "torch_dynamo_resume_in_Derived_forward_at" not in text
-    readme = (tmp_path / "README.md").read_text()
+    readme = readme_of(tmp_path)
     assert "## `Derived.forward and Base.forward, through forward`" in readme
     # the file of the method, which has a number since the wrapper's has its name, says what it is
     (path,) = tmp_path.glob("__transformed_code_1_for_Derived_forward.py")

@@ -10,7 +10,7 @@ import torch
 import torch._inductor.config as inductor
 import warm
 from processes import environment
-from programs import TORCH
+from programs import TORCH, readme_of
 
 HERE = Path(__file__).parent
 STAGES = [
@@ -135,7 +135,7 @@ def test_results_equal_those_of_plain_torch_compile(dumps):
 def test_warm_caches_are_listed(dumps):
     if not inductor.fx_graph_cache:
         pytest.skip("this torch uses its caches only where a program turns them on")
-    readme = (dumps["warm"] / "README.md").read_text()
+    readme = readme_of(dumps["warm"])
     for entry, before in zip(entries(dumps["warm"]), entries(dumps["cold"])):
         hits = {event["cache"] for event in entry["cache"] if event["result"] == "hit"}
         assert hits & {"aotautograd_cache", "fx_graph_cache"}

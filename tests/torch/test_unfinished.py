@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from programs import TORCH
+from programs import TORCH, readme_of
 
 from depyf import cli, report, summary
 from depyf.report import words
@@ -63,7 +63,7 @@ def test_a_killed_program_leaves_a_report(tmp_path):
     page = report.build(dump).read_text()
     assert "is not finished" in page and "x.sin() + 1" in page
     assert cli.main(["report", str(dump)]) == 0
-    readme = (dump / "README.md").read_text()
+    readme = readme_of(dump)
     assert "had been killed" in readme and "## `first`" in readme and "## `second`" in readme
     assert "[__transformed_code_0_for_first.py](__transformed_code_0_for_first.py): " in readme
     assert "- 0 guards" not in readme and "graph break at " in readme
@@ -123,7 +123,7 @@ thread.join()
 def test_a_compile_that_the_block_did_not_see_end_is_not_called_dropped(run_script, tmp_path):
     dump = tmp_path / "dump"
     assert run_script(ENDED_BETWEEN, str(dump)).stdout == "tensor([1.])\n"
-    told = (dump / "README.md").read_text()
+    told = readme_of(dump)
     assert "torch was given it" in told and words.UNFINISHED in told
     assert "dropped this entry" not in told and "guards\n" not in told.split(words.UNFINISHED)[1]
     full = (dump / "full_code_for_first_0.py").read_text()
@@ -176,7 +176,7 @@ OF_THEM = "broken\ntensor([2.])\nbroken\ntensor([2., 2.])\n"
 def test_a_compile_during_which_the_block_ended_is_named(run_script, tmp_path, graph, name):
     dump = tmp_path / "dump"
     assert run_script(AROUND, str(dump), graph, "after").stdout == OF_THEM
-    told = (dump / "README.md").read_text()
+    told = readme_of(dump)
     section = told.split("\n### %s, compile " % name)[1].split("\n#")[0]
     assert words.RUNNING in section
     # torch makes code for the resume function later, and did trace it
