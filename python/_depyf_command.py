@@ -1,5 +1,7 @@
 """Where the command `depyf` starts: beside the package, since PyPI's `depyf` has a package of the
 same name. Where Python finds that one first, or its files lie over those of this one, this says so.
+
+PYTEST_DONT_REWRITE: see `depyf`.
 """
 
 import sys

@@ -1,6 +1,9 @@
 """depyf: decompile Python bytecode, and see what torch.compile makes of a program.
 
 Importing this package loads neither torch nor anything slow: names are fetched when first used.
+
+PYTEST_DONT_REWRITE: it has a plugin of pytest, which warns of a plugin's modules that are imported
+before it starts, as under `depyf run -m pytest`, unless they say this.
 """
 
 import sys

@@ -137,6 +137,21 @@ def test_blocks_of_the_program_have_their_record_and_ours_has_all(start, tmp_pat
             assert one["replaced"] or told == [True], one["replaced_by"]
 
 
+def test_a_test_run_for_which_warnings_are_errors_is_what_it_is_without_depyf(tmp_path):
+    (tmp_path / "test_one.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
+    pytest_run = ["-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "test_one.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "run"] + pytest_run,
+        cwd=str(tmp_path),
+        env=environment(tmp_path / "cache"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+    assert "warning" not in done.stdout
+
+
 def test_a_script_sees_and_says_what_it_does_without_depyf(start, tmp_path):
     plain = start("program.py", "--dump", "x", "fail", depyf=False, fresh=True)
     done = start("--dump", "out", "program.py", "--dump", "x", "fail", fresh=True)
