@@ -339,9 +339,15 @@ bool BlockBuilder::unpack_is_regular(std::size_t position) const {
     const std::uint32_t element = open.back().count - 1 - value.arg;
     return element >= open.back().next && skip_to(element, local);
   };
+  // `e[(y := a)]`: of a value that is read again, and is no element.
+  const auto stores_operand = [&](const Value& value) {
+    if (!is_name_store(value.op)) return false;
+    const ValueId stored = s_.resolve(value.operands[0]);
+    return s_.at(stored).kind != ValueKind::Result && s_.uses[stored.index] > 1;
+  };
   for (std::size_t i = position + 1; i < body_->size(); ++i) {
     const Value& value = s_.at((*body_)[i]);
-    if (value.kind != ValueKind::Operation) continue;
+    if (value.kind != ValueKind::Operation || stores_operand(value)) continue;
     bool store = is_store(value.op);
     bool nested = value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX;
     if (store || nested) {
