@@ -406,10 +406,14 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
     const Verdict verdict = verify(module, module.root, again, again.root, options);
     check.outcome = Check::Compared;
     check.verdict = verdict.kind;
-    // A module that is a loop or runs its own bytes differs in what it is made of, not in what it
-    // does.
+    // A module that is a loop, runs its own bytes or has names that are depyf's differs in what it
+    // is made of, not in what it does.
     if (verdict.kind == VerdictKind::Different &&
-        fallen_codes(module, decompiled)[module.root.index])
+        (fallen_codes(module, decompiled)[module.root.index] ||
+         std::ranges::any_of(decompiled.diagnostics, [&](const Diagnostic& diagnostic) {
+           return diagnostic.kind == Diagnostic::Note && diagnostic.level == kOwnNames &&
+                  diagnostic.code == module.root;
+         })))
       check.verdict = VerdictKind::Unproven;
     check.detail = verdict.detail;
     check.codes = verdict.codes;

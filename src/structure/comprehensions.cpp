@@ -115,22 +115,27 @@ bool hands_on(StructureGraph& s, const Extent& extent, ValueId collection) {
   });
 }
 
+/// Calls `see` with each name that the target binds.
+template <class See>
+void bound_by(const Ast& ast, ExprId id, See see) {
+  ExprIds targets = {id};
+  while (!targets.empty()) {
+    const Expr& target = ast[targets.back()];
+    targets.pop_back();
+    if (target.kind == ExprKind::Name) see(target.a);
+    if (target.kind == ExprKind::Tuple || target.kind == ExprKind::List ||
+        target.kind == ExprKind::Starred)
+      for (ExprId kid : target.kids) targets.push_back(kid);
+  }
+}
+
 /// The names that comprehensions and walruses in `all` bind.
 FlatMap<bool> bound_in(StructureGraph& s, const ExprIds& all) {
   FlatMap<bool> bound;
-  for (ExprId id : all) {
-    const Expr& e = s.ast[id];
-    if (e.kind != ExprKind::Comprehension && e.kind != ExprKind::NamedExpr) continue;
-    ExprIds targets = {e.kids[0]};
-    while (!targets.empty()) {
-      const Expr& target = s.ast[targets.back()];
-      targets.pop_back();
-      if (target.kind == ExprKind::Name) bound[target.a] = true;
-      if (target.kind == ExprKind::Tuple || target.kind == ExprKind::List ||
-          target.kind == ExprKind::Starred)
-        for (ExprId kid : target.kids) targets.push_back(kid);
-    }
-  }
+  for (ExprId id : all)
+    if (const Expr& e = s.ast[id];
+        e.kind == ExprKind::Comprehension || e.kind == ExprKind::NamedExpr)
+      bound_by(s.ast, e.kids[0], [&](std::uint32_t name) { bound[name] = true; });
   return bound;
 }
 
@@ -175,6 +180,89 @@ Unbound unbound_variables(StructureGraph& s, ExprId comprehension, std::span<con
   return names;
 }
 
+/// Is the name that of a parameter, or does a statement store to it?
+bool is_stored(StructureGraph& s, StrId name) {
+  const CodeObject& code = s.module[s.lifted.code];
+  std::uint32_t slot = 0;
+  while (slot < code.slots.size() && code.slots[slot].name != name) ++slot;
+  if (slot < code.parameter_count()) return true;
+  return std::ranges::any_of(s.nodes, [&](const Node& node) {
+    return node.alive && std::ranges::any_of(node.body, [&](ValueId v) {
+             return s.is_op(v, Op::STORE_FAST) && s.at(v).arg == slot &&
+                    !s.is_op(s.resolve(s.at(v).operands[0]), Op::LOAD_FAST_AND_CLEAR);
+           });
+  });
+}
+
+/// A comprehension inside the one that is looked at, which is the first of them.
+struct Scope {
+  std::size_t outer = 0;
+  FlatMap<bool> reads;
+  std::vector<std::uint32_t> binds;  // with what those inside it bind and it does not read
+};
+
+/// The variables of comprehensions inside this one that are not saved around it, too, as the
+/// compiler does with those that it does not read itself: code that the compiler removed read them.
+std::vector<ExprId> read_by_removed(StructureGraph& s, ExprId comprehension,
+                                    std::span<const ValueId> saved) {
+  std::vector<ExprId> out;
+  const CodeObject& code = s.module[s.lifted.code];
+  if (code.parent && !(code.flags & kOptimized)) return out;
+  std::vector<Scope> scopes;
+  std::vector<std::pair<ExprId, std::size_t>> work;  // in which of them
+  const auto enter = [&](ExprId id, std::size_t outer) {
+    const std::size_t number = scopes.size();
+    scopes.push_back({outer, {}, {}});
+    bool first = true;
+    for (ExprId kid : s.ast[id].kids) {
+      if (!kid) continue;
+      const Expr& clause = s.ast[kid];
+      if (clause.kind != ExprKind::Comprehension) {
+        work.emplace_back(kid, number);
+        continue;
+      }
+      for (std::size_t k = 0; k < clause.kids.size(); ++k)
+        work.emplace_back(clause.kids[k], first && k == 1 ? outer : number);
+      bound_by(s.ast, clause.kids[0],
+               [&](std::uint32_t name) { scopes[number].binds.push_back(name); });
+      first = false;
+    }
+  };
+  enter(comprehension, 0);
+  while (!work.empty()) {
+    const auto [id, scope] = work.back();
+    work.pop_back();
+    const Expr& e = s.ast[id];
+    if ((e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
+         e.kind == ExprKind::DictComp) &&
+        e.a == UINT32_MAX) {
+      enter(id, scope);
+      continue;
+    }
+    if (e.kind == ExprKind::Name || e.kind == ExprKind::CellRef) scopes[scope].reads[e.a] = true;
+    for (ExprId kid : e.kids)
+      if (kid) work.emplace_back(kid, scope);
+  }
+  if (scopes.size() == 1) return out;
+  FlatMap<bool> known = std::move(scopes[0].reads);
+  for (ValueId v : saved)
+    if (s.at(v).arg < code.slots.size()) known[code.slots[s.at(v).arg].name.index] = true;
+  for (std::size_t i = scopes.size(); --i > 0;)
+    for (const std::uint32_t name : scopes[i].binds) {
+      Scope& outer = scopes[scopes[i].outer];
+      if (scopes[i].outer == 0) {
+        if (std::exchange(known[name], true)) continue;
+        out.push_back(s.ast.name(StrId(name)));
+        if (!is_stored(s, StrId(name)))
+          s.ast[out.back()].op =
+              static_cast<std::uint8_t>(code.parent ? NameScope::Global : NameScope::Name);
+      } else if (!outer.reads.at(name)) {
+        outer.binds.push_back(name);
+      }
+    }
+  return out;
+}
+
 /// `[None for name in ()]`, of these variables.
 ExprId comprehension_of(StructureGraph& s, std::span<const ExprId> names) {
   const ExprId target = names.size() == 1 ? names[0] : s.ast.expr(ExprKind::Tuple, names);
@@ -184,8 +272,10 @@ ExprId comprehension_of(StructureGraph& s, std::span<const ExprId> names) {
 }
 
 /// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`, or
-/// its last clause gets `if True or [None for name in ()]`.
-void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names) {
+/// its last clause gets `if True or [None for name in ()]`, and `if True or y` of those that are
+/// read.
+void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names,
+                   std::span<const ExprId> read) {
   const ExprId clause = s.ast[comprehension].kids.back();
   const Expr last = s.ast[clause];
   if (!names.in_element.empty()) {
@@ -196,11 +286,12 @@ void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names
     if (!never) value = s.ast.expr(ExprKind::IfExp, {s.literal(ConstKind::True), element, value});
     s.ast[comprehension].kids[0] = value;
   }
-  if (names.in_condition.empty()) return;
+  std::vector<ExprId> alternatives(read.begin(), read.end());
+  if (!names.in_condition.empty()) alternatives.push_back(comprehension_of(s, names.in_condition));
+  if (alternatives.empty()) return;
+  alternatives.insert(alternatives.begin(), s.literal(ConstKind::True));
   std::vector<ExprId> kids(last.kids.begin(), last.kids.end());
-  kids.push_back(s.ast.expr(ExprKind::BoolOp,
-                            {s.literal(ConstKind::True), comprehension_of(s, names.in_condition)},
-                            UINT32_MAX, 1));
+  kids.push_back(s.ast.expr(ExprKind::BoolOp, alternatives, UINT32_MAX, 1));
   s.ast[clause].kids = s.ast.arena.copy(std::span<const ExprId>(kids));
 }
 
@@ -259,7 +350,8 @@ bool fold(StructureGraph& s, const Extent& extent, std::span<const ValueId> save
     if (s.known(value).built != built) s.note(value).built = built;
   s.forget_temporaries(kept_named, kept_temporaries);
   if (!expression) return false;
-  add_variables(s, expression, unbound_variables(s, expression, saved));
+  add_variables(s, expression, unbound_variables(s, expression, saved),
+                read_by_removed(s, expression, saved));
   // One value in place of the loop.
   Select select;
   select.kind = Select::Prebuilt;

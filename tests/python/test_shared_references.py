@@ -1,5 +1,6 @@
 """A file shares objects by reference, a text does not: what nests in itself twice doubles with each level."""
 
+import dis
 import importlib.util
 import json
 import marshal
@@ -201,6 +202,19 @@ def test_a_module_that_runs_its_bytes_is_not_called_different(tmp_path):
     data = module_with(shared_tuples(DEPTH, ONE), source)
     done = run(tmp_path, "decompile", "--format", "json", write(tmp_path / "a.pyc", data))
     assert json.loads(done.stdout)["check"]["verdict"] == "unproven", done.stdout
+
+
+@pytest.mark.skipif("SWAP" not in dis.opmap, reason="written for 3.11 and later")
+def test_a_module_with_names_of_depyfs_is_not_called_different(tmp_path):
+    code = compile("a, b = x\n", "m.py", "exec")
+    at = next(i.offset for i in dis.get_instructions(code) if i.opname == "STORE_NAME")
+    swap = bytes([dis.opmap["SWAP"], 2])
+    code = replace(code, co_code=code.co_code[:at] + swap + code.co_code[at:])
+    data = marshal.dumps(code)
+    done = run(tmp_path, "decompile", "--format", "json", write(tmp_path / "a.pyc", data))
+    told = json.loads(done.stdout)
+    assert "__temp_0" in told["source"]
+    assert told["check"]["verdict"] == "unproven", done.stdout
 
 
 TUPLES = 10  # CPython itself looks at each element of the constants that it makes code of
