@@ -1,5 +1,6 @@
 #pragma once
 // The syntax tree: nodes in vectors, children by id, arrays in an arena.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -159,6 +160,31 @@ constexpr std::uint64_t mask(StmtKind kind) {
   return std::uint64_t{1} << static_cast<unsigned>(kind);
 }
 
+/// What a code object comes to when it is written out, with what is defined in it.
+struct Written {
+  std::uint64_t literals = 0, definitions = 0;
+
+  void add(const Written& part) {
+    constexpr std::uint64_t kCeiling = std::uint64_t{1} << 40;  // sums of it do not wrap
+    literals = std::min(literals + part.literals, kCeiling);
+    definitions = std::min(definitions + part.definitions, kCeiling);
+  }
+};
+
+/// How much is written out at most, see pipeline/written_size.h.
+struct WrittenBounds {
+  Written most{UINT64_MAX, UINT64_MAX};
+  std::uint64_t literals_of_unit = 0;  // so many at most for a code unit
+  std::vector<std::uint64_t> own;      // by code object: literals without what is defined in it;
+                                       // empty: literals_of_unit tells
+
+  Written own_of(const Module& module, CodeId code) const {
+    return {own.empty() ? literals_of_unit * (module[code].code.size() / 2) : own[code.index], 1};
+  }
+  /// Why that is too much, or nothing.
+  std::string exceeded_by(const Written& written) const;
+};
+
 /// The body of one code object, after structure/ (raw) and after rewrite/ (final).
 struct Body {
   CodeId code;
@@ -171,6 +197,7 @@ struct Body {
   std::uint32_t end_expr = UINT32_MAX, end_stmt = UINT32_MAX;
   std::vector<StrId> outer_globals, outer_nonlocals;  // what the nearest enclosing `def` has to
                                                       // declare for a lambda or comprehension
+  Written written;
   std::vector<StrId> unread;  // free variables of a lambda or comprehension that nothing reads
   // Locals that its inlined comprehensions alone have, once somebody asked.
   std::optional<std::vector<StrId>> in_comprehensions;
@@ -199,6 +226,8 @@ struct Ast {
   CheckedVector<std::vector<TypeParam>> type_param_lists;  // see Stmt::type_params
   CheckedVector<Body> bodies;                              // by CodeId
   std::vector<Diagnostic> diagnostics;
+  WrittenBounds bounds;
+  std::string too_large;  // what count_written() said of the last body that it refused
   std::string function_prefix = "__function_";  // of functions that only the output has
   /// Locals that share their name with a global of the same code: what they are called here, and
   /// their name.

@@ -149,18 +149,18 @@ class SeenFiles {
   /// Was it not there before?
   bool add(const fs::path& path) {
     if (path == "-") return files_.insert("-").second;  // standard input; files have a folder
-    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    const fs::path parent = path.parent_path(), folder = parent.empty() ? fs::path(".") : parent;
     auto [found, fresh] = folders_.try_emplace(folder.string());
     if (fresh) {
       std::error_code error;
-      found->second = fs::canonical(folder, error);
-      if (error) found->second = folder;
+      found->second = fs::canonical(folder, error).string();
+      if (error) found->second = folder.string();
     }
-    return files_.insert((found->second / path.filename()).string()).second;
+    return files_.insert(found->second + '/' + path.filename().string()).second;
   }
 
  private:
-  std::unordered_map<std::string, fs::path> folders_;
+  std::unordered_map<std::string, std::string> folders_;
   std::unordered_set<std::string> files_;
 };
 
@@ -225,13 +225,17 @@ void add_path(std::vector<Input>& inputs, const fs::path& path, SeenFiles& seen)
 /// Where several would go to one file, the later ones get another name.
 void tell_outputs_apart(std::vector<Input>& inputs) {
   std::unordered_set<std::string> taken;
+  std::unordered_map<std::string, int> last;  // by name without a number: the last one that it got
   for (Input& input : inputs) {
     if (!input.refused.empty()) continue;
     if (taken.insert(input.output.string()).second) continue;
-    fs::path tagged = input.output.parent_path() / (input.path.stem().string() + ".py");
-    for (int number = 2; !taken.insert(tagged.string()).second; ++number)
-      tagged = input.output.parent_path() /
-               (input.path.stem().string() + "." + std::to_string(number) + ".py");
+    const std::string stem = (input.output.parent_path() / input.path.stem()).string();
+    int& number = last.try_emplace(stem, 0).first->second;
+    std::string tagged;
+    do {
+      ++number;
+      tagged = stem + (number == 1 ? "" : "." + std::to_string(number)) + ".py";
+    } while (!taken.insert(tagged).second);
     input.output = tagged;
   }
 }

@@ -148,7 +148,11 @@ class ModuleDecompiler {
         straightened_(count_, false),
         flat_(count_, false) {
     options_.temp_prefix = unused_prefix(module, given.temp_prefix);
-    keep_shared();
+    bounds_ = bounds_of_text(module);
+    for (std::uint32_t id = 0; id < bounds_.own.size(); ++id)
+      if (const std::string reason = bounds_.exceeded_by(bounds_.own_of(module, CodeId(id)));
+          !reason.empty())
+        keep_shared(CodeId(id), reason);
     plain_ = rebuilding_ = options_;
     plain_.ladder = 0;
     rebuilding_.ladder = 6;
@@ -169,17 +173,12 @@ class ModuleDecompiler {
   }
 
  private:
-  /// What would be too large as text is rebuilt from bytes, in which objects are shared.
-  void keep_shared() {
-    const std::vector<std::string> reasons = too_large_to_write(module_);
-    for (std::uint32_t id = 0; id < count_; ++id) {
-      if (reasons[id].empty()) continue;
-      const bool root = CodeId(id) == module_.root;
-      if (root && options_.function)
-        throw Error(code_path(module_, CodeId(id)) + ": " + reasons[id]);
-      options_.fallbacks.resize(count_);
-      options_.fallbacks[id] = {root ? kRebuildsModule : std::uint8_t{6}, reasons[id]};
-    }
+  /// What is too large as text is rebuilt from bytes, in which objects are shared.
+  void keep_shared(CodeId code, const std::string& reason) {
+    const bool root = code == module_.root;
+    if (root && options_.function) throw Error(code_path(module_, code) + ": " + reason);
+    options_.fallbacks.resize(count_);
+    options_.fallbacks[code.index] = {root ? kRebuildsModule : std::uint8_t{6}, reason};
   }
 
   void make_bodies() {
@@ -190,7 +189,15 @@ class ModuleDecompiler {
     FirstReadings first(ast_, options_, dynamos_);
     for (std::uint32_t id = 0, next = 0; id < count_; ++id) {
       if (together && id == next) next = first.read(id, count_);
-      straightened_[id] = !(together && first.finish(CodeId(id))) && make_body(CodeId(id));
+      const bool finished = together && first.finish(CodeId(id));
+      straightened_[id] = !finished && ast_.too_large.empty() && make_body(CodeId(id));
+      if (finished) continue;
+      if (!ast_.too_large.empty()) {
+        keep_shared(CodeId(id), ast_.too_large);
+        straightened_[id] = make_body(CodeId(id));
+        ast_.too_large.clear();
+      }
+      if (ast_.bodies[id].rebuilt) ast_.bodies[id].written = written_as_bytes(ast_, CodeId(id));
     }
   }
 
@@ -198,6 +205,7 @@ class ModuleDecompiler {
     ast_ = Ast();
     ast_.function_prefix = functions_;
     ast_.module = &module_;
+    ast_.bounds = bounds_;
     ast_.renames = options_.renames;
     ast_.bodies.resize(count_);
     // About as many as there will be: nodes that have to move cost time.
@@ -322,6 +330,7 @@ class ModuleDecompiler {
   Module& module_;
   DecompileOptions options_;  // with what settle_scopes() finds
   DecompileOptions plain_, rebuilding_;
+  WrittenBounds bounds_;
   const std::string functions_;  // the prefix of functions that are made
   const std::uint32_t count_;
   std::size_t given_names_ = 0;        // so many of the module's strings are no names that are made

@@ -593,7 +593,7 @@ PyObject* write_all_function(PyObject*, PyObject* arguments) {
   }
   std::string_view left = bytes_of(data);
   while (!left.empty()) {
-    Written written;
+    WriteResult written;
     Py_BEGIN_ALLOW_THREADS  //
         written = write_some(descriptor, left);
     Py_END_ALLOW_THREADS  //

@@ -2,6 +2,7 @@
 
 #include "rewrite/rewriter.h"
 #include "rewrite/source_columns.h"
+#include "support/error.h"
 
 namespace depyf {
 namespace {
@@ -18,6 +19,7 @@ constexpr Pass kPasses[] = {
     {"separate locals", separate_locals},
     {"unmangle names", unmangle_names},
     {"find declarations", find_declarations},
+    {"count written", count_written},
     {"restore annotations", restore_annotations},
     {"restore definitions", restore_definitions},
     {"restore imports", restore_imports},
@@ -92,6 +94,26 @@ void Rewriter::absorb(StmtId into, StmtId from) {
   if (!elsewhere) all.push_back(b.origin.offset);
   all.append(b.absorbed);
   a.absorbed = ast.arena.copy(all);
+}
+
+std::string WrittenBounds::exceeded_by(const Written& written) const {
+  constexpr const char* kEnd = " when they are written out";
+  if (written.definitions > most.definitions)
+    return "more than " + std::to_string(most.definitions) + " code objects" + kEnd;
+  if (written.literals > most.literals)
+    return "constants of more than " + std::to_string(most.literals) + " elements" + kEnd;
+  return {};
+}
+
+void count_written(Rewriter& r) {
+  const WrittenBounds& bounds = r.ast.bounds;
+  Written out = bounds.own_of(r.module, r.code);
+  for (ExprId maker : r.makers)
+    if (const CodeId code = r.function_code(maker)) out.add(r.ast.bodies[code.index].written);
+  r.ast.bodies[r.code.index].written = out;
+  if (out.definitions <= bounds.most.definitions && out.literals <= bounds.most.literals) return;
+  r.ast.too_large = bounds.exceeded_by(out);
+  throw Error(r.ast.too_large);
 }
 
 void rewrite(Ast& ast, CodeId code) {

@@ -179,6 +179,8 @@ ExprId body_as_expression(Rewriter& r, std::span<const StmtId> body);
 void separate_locals(Rewriter& r);
 void unmangle_names(Rewriter& r);
 void find_declarations(Rewriter& r);
+/// Throws where the body comes to more than Ast::bounds lets be written.
+void count_written(Rewriter& r);
 void restore_annotations(Rewriter& r);
 void restore_definitions(Rewriter& r);
 void restore_imports(Rewriter& r);

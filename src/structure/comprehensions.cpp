@@ -144,13 +144,24 @@ FlatMap<bool> bound_in(StructureGraph& s, const ExprIds& all) {
 struct Unbound {
   std::vector<ExprId> in_condition;  // saved before those that the element binds
   std::vector<ExprId> in_element;
+  std::vector<ExprId> read;   // those of comprehensions inside it that such code read
+  bool holds_others = false;  // comprehensions
 };
+
+/// Is it part of the code that it stands in?
+bool is_inlined(const Expr& e) {
+  return (e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
+          e.kind == ExprKind::DictComp) &&
+         e.a == UINT32_MAX;
+}
 
 Unbound unbound_variables(StructureGraph& s, ExprId comprehension, std::span<const ValueId> saved) {
   Unbound names;
   if (saved.empty()) return names;
   ExprIds all = {comprehension};
   collect_below(s.ast, all);
+  names.holds_others =
+      std::any_of(all.begin() + 1, all.end(), [&](ExprId id) { return is_inlined(s.ast[id]); });
   ExprIds element;
   if (const ExprId first = s.ast[comprehension].kids[0]) element.push_back(first);  // none: `**x`
   collect_below(s.ast, element);
@@ -233,9 +244,7 @@ std::vector<ExprId> read_by_removed(StructureGraph& s, ExprId comprehension,
     const auto [id, scope] = work.back();
     work.pop_back();
     const Expr& e = s.ast[id];
-    if ((e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
-         e.kind == ExprKind::DictComp) &&
-        e.a == UINT32_MAX) {
+    if (is_inlined(e)) {
       enter(id, scope);
       continue;
     }
@@ -274,8 +283,7 @@ ExprId comprehension_of(StructureGraph& s, std::span<const ExprId> names) {
 /// Gives the comprehension these variables: `x` becomes `x if True else [None for name in ()]`, or
 /// its last clause gets `if True or [None for name in ()]`, and `if True or y` of those that are
 /// read.
-void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names,
-                   std::span<const ExprId> read) {
+void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names) {
   const ExprId clause = s.ast[comprehension].kids.back();
   const Expr last = s.ast[clause];
   if (!names.in_element.empty()) {
@@ -286,7 +294,7 @@ void add_variables(StructureGraph& s, ExprId comprehension, const Unbound& names
     if (!never) value = s.ast.expr(ExprKind::IfExp, {s.literal(ConstKind::True), element, value});
     s.ast[comprehension].kids[0] = value;
   }
-  std::vector<ExprId> alternatives(read.begin(), read.end());
+  std::vector<ExprId> alternatives = names.read;
   if (!names.in_condition.empty()) alternatives.push_back(comprehension_of(s, names.in_condition));
   if (alternatives.empty()) return;
   alternatives.insert(alternatives.begin(), s.literal(ConstKind::True));
@@ -350,8 +358,9 @@ bool fold(StructureGraph& s, const Extent& extent, std::span<const ValueId> save
     if (s.known(value).built != built) s.note(value).built = built;
   s.forget_temporaries(kept_named, kept_temporaries);
   if (!expression) return false;
-  add_variables(s, expression, unbound_variables(s, expression, saved),
-                read_by_removed(s, expression, saved));
+  Unbound names = unbound_variables(s, expression, saved);
+  if (names.holds_others) names.read = read_by_removed(s, expression, saved);
+  add_variables(s, expression, names);
   // One value in place of the loop.
   Select select;
   select.kind = Select::Prebuilt;

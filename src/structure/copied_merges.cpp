@@ -127,7 +127,9 @@ class CopiedMerges {
   /// Is what the block does behind a way that which the code does where the operands meet?
   bool follows(const Node& node, BlockId merge, std::size_t from) {
     const Node& behind = s_[merge];
-    const std::size_t own = node.body.size() - from - returns_constant(node);
+    const std::size_t end = node.body.size() - returns_constant(node);
+    if (end < from) return false;  // it returns what the way hands over
+    const std::size_t own = end - from;
     const std::size_t length = std::min(own, behind.body.size());
     if (behind.body.empty() || (length == 0 && node.term == TermKind::Jump)) return false;
     for (std::size_t i = 0; i < length; ++i)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
-Written write_plainly(int descriptor, std::string_view data) {
+WriteResult write_plainly(int descriptor, std::string_view data) {
   const std::size_t size = std::min(data.size(), kMostAtOnce);
 #ifdef _WIN32
   const auto count = ::_write(descriptor, data.data(), static_cast<unsigned>(size));
@@ -31,7 +31,7 @@ Written write_plainly(int descriptor, std::string_view data) {
 
 #ifdef SIGXFSZ
 
-Written write_some(int descriptor, std::string_view data) {
+WriteResult write_some(int descriptor, std::string_view data) {
   sigset_t signal;
   sigset_t before;
   sigset_t pending;
@@ -41,7 +41,7 @@ Written write_some(int descriptor, std::string_view data) {
   // one that waits already is the program's
   const bool waits = sigismember(&before, SIGXFSZ) == 1 && sigpending(&pending) == 0 &&
                      sigismember(&pending, SIGXFSZ) == 1;
-  const Written written = write_plainly(descriptor, data);
+  const WriteResult written = write_plainly(descriptor, data);
   if (written.error == EFBIG && !waits && sigpending(&pending) == 0 &&
       sigismember(&pending, SIGXFSZ) == 1) {
     int taken = 0;
@@ -53,7 +53,7 @@ Written write_some(int descriptor, std::string_view data) {
 
 #else
 
-Written write_some(int descriptor, std::string_view data) {
+WriteResult write_some(int descriptor, std::string_view data) {
   return write_plainly(descriptor, data);
 }
 

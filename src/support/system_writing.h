@@ -7,13 +7,13 @@
 namespace depyf {
 
 /// What came of a call of the system: bytes that were written, and errno where it failed.
-struct Written {
+struct WriteResult {
   std::size_t bytes = 0;
   int error = 0;
 };
 
 /// Writes a first part of `data`. Where a file would grow over the limit of the process
 /// (RLIMIT_FSIZE), the error is EFBIG and the process gets no SIGXFSZ.
-Written write_some(int descriptor, std::string_view data);
+WriteResult write_some(int descriptor, std::string_view data);
 
 }  // namespace depyf

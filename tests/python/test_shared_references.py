@@ -204,6 +204,20 @@ def test_a_module_that_runs_its_bytes_is_not_called_different(tmp_path):
     assert json.loads(done.stdout)["check"]["verdict"] == "unproven", done.stdout
 
 
+def test_definitions_in_copies_of_finally_bodies_are_counted_as_they_are_written(tmp_path):
+    """The compiler makes three copies of each body, so that the innermost function has 3 ** 9."""
+    source = "".join(
+        "{0}def f{1}(a):\n{0}    try:\n{0}        if a: return a()\n{0}    finally:\n".format(
+            " " * 8 * level, level
+        )
+        for level in range(9)
+    )
+    data = marshal.dumps(compile(source + " " * 72 + "def g(): pass\n", "m.py", "exec"))
+    done = run(tmp_path, "decompile", write(tmp_path / "a.pyc", data))
+    assert "marshal" not in done.stdout and done.stdout.count("def ") == 10, done.stderr
+    assert "proven (" in done.stderr and done.returncode == 0
+
+
 @pytest.mark.skipif("SWAP" not in dis.opmap, reason="written for 3.11 and later")
 def test_a_module_with_names_of_depyfs_is_not_called_different(tmp_path):
     code = compile("a, b = x\n", "m.py", "exec")
