@@ -1,9 +1,19 @@
 #pragma once
+#include <cstdint>
 #include <span>
 
 #include "ast/ast.h"
 
 namespace depyf {
+
+/// Expr::op of an inlined comprehension whose value was dropped before its variables were given
+/// back, as that of an annotation is on one row (3.12); a statement drops it behind them.
+constexpr std::uint8_t kDroppedFirst = 2;
+
+constexpr bool is_dropped_first(const Expr& e) {
+  return e.op == kDroppedFirst && (e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
+                                   e.kind == ExprKind::DictComp);
+}
 
 /// The comprehension that a loop builds: `kind` is ListComp, SetComp, DictComp or GeneratorExp,
 /// `loop` its statements (a For, mostly alone). Inside may be further For, If (also as `if not c:

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ast/comprehension.h"
 #include "ast/negate.h"
 #include "bytecode/scan.h"
 #include "pyc/identifier.h"
@@ -782,6 +783,23 @@ bool makes_definition(const Rewriter& r, ExprId value) {
   });
 }
 
+/// `(_): [x for x in y for z in y]`: an annotation of which the bytecode keeps no target.
+bool annotate_without_targets(Rewriter& r) {
+  bool any = false;
+  StmtIds statements;
+  collect_statements(r.ast, r.body, statements);
+  for (StmtId id : statements) {
+    Stmt& s = r.ast[id];
+    if (s.kind != StmtKind::Expr || !is_dropped_first(r.ast[s.e[0]])) continue;
+    const ExprId target = r.ast.name(r.module.intern("_"));
+    s.kind = StmtKind::AnnAssign;
+    s.flag = 1;
+    s.e = {target, s.e[0], ExprId::none()};
+    any = true;
+  }
+  return any;
+}
+
 /// Up to 3.13 what a body annotates besides plain names is evaluated after the assignment:
 /// `x.y: int = 2`, `(z): int = 2`. It stands on the row of that, and left of the value.
 bool annotate_other_targets(Rewriter& r) {
@@ -877,6 +895,7 @@ void restore_annotations(Rewriter& r) {
       return changed;
     });
     if (!text && annotate_other_targets(r)) any = true;
+    if (!text && annotate_without_targets(r)) any = true;
     if (any && r.object.version.overlooks_annotations_in_match())
       any = annotates_outside_of_match(r);
     r.empty_annotations = !any;

@@ -400,6 +400,20 @@ void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restore
   }
 }
 
+/// Does the block give back the variables with the one first that its value would lie below? The
+/// compiler swaps the two where both are of one row.
+bool gives_back_last_first(StructureGraph& s, BlockId after, std::span<const ValueId> saved) {
+  const std::vector<ValueId>& body = s[after].body;
+  if (saved.size() < 2 || body.size() < saved.size()) return false;
+  // There it also swaps the value that a statement drops, which is of no row.
+  if (s.module.version.drops_repeated_stores()) return false;
+  for (std::size_t i = 0; i < saved.size(); ++i)
+    if (!s.is_op(body[i], Op::STORE_FAST) ||
+        s.resolve(s.at(body[i]).operands[0]) != saved[(i + 1) % saved.size()])
+      return false;
+  return true;
+}
+
 /// Is the block where the region of a comprehension is entered?
 bool begins_region(StructureGraph& s, BlockId block) {
   const RegionId region = s[block].region;
@@ -530,9 +544,12 @@ bool fold_comprehensions_in_regions(StructureGraph& s) {
     }
     any = false;
     std::vector<std::uint8_t> restored(s.lifted.values.size(), 0);
+    std::vector<ValueId> turned;
     for (std::size_t i = 0; i < s.regions.size(); ++i) {
       if (comprehension_of[i].index != i || !fold(s, extents[i], saved[i])) continue;
       any = true;
+      if (gives_back_last_first(s, extents[i].after, saved[i]))
+        turned.push_back(s[extents[i].before].body.back());
       for (ValueId v : saved[i]) restored[v.index] = 1;
       Node& handler = s.nodes[s.regions[i].handler.index];
       handler.alive = false;
@@ -541,6 +558,8 @@ bool fold_comprehensions_in_regions(StructureGraph& s) {
     }
     if (!any) return folded;
     s.count_uses();
+    for (ValueId v : turned)
+      if (s.uses[v.index] == 0) s.ast[s.select_of(v).rest].op = kDroppedFirst;
     const auto of_restored = [&](ValueId v) {
       if (s.is_op(v, Op::STORE_FAST)) v = s.resolve(s.at(v).operands[0]);
       return v.index < restored.size() && restored[v.index] != 0;
