@@ -339,18 +339,18 @@ def base_class_note(source: str) -> str:
     return "\n" + wrapped(text % (names, what, found[0].group(2)))
 
 
-_CONTENTS = re.compile(r"(?m)^ *([\w.]+)\[:\] = \[")
+_CONTENTS = re.compile(r"(?m)^ *([\w.]+)\[:\] = ")
 
 
 def contents_note(source: str) -> str:
     """Comment lines on lists whose contents torch replaces as a whole."""
-    names = list(dict.fromkeys(_CONTENTS.findall(source))) if "[:] = [" in source else []
+    names = list(dict.fromkeys(_CONTENTS.findall(source))) if "[:] = " in source else []
     if not names:
         return ""
     text = (
-        "`%s[:] = [...]` gives the list the elements that it has afterwards: what the program does "
-        "to a list, such as `append`, torch writes so. It loses none of the list, as guards check "
-        "how long that is."
+        "`%s[:] = ...` gives the list all elements that it has afterwards: what the program does "
+        "to a list, such as `append` or `pop`, torch writes so. An element that is not among them "
+        "the program took out or replaced: guards check how long the list was."
     )
     text %= names[0]
     if len(names) > 1:

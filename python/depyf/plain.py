@@ -59,14 +59,14 @@ def observes_reads(scope: "Any") -> bool:
     kind = type(scope)
     if kind is dict or not issubclass(kind, dict):
         return False
-    found = _of_class(kind, "__getitem__")
-    return found is not dict.__dict__["__getitem__"] or _of_class(kind, "__missing__") is not None
+    found = member_of(kind, "__getitem__")
+    return found is not dict.__dict__["__getitem__"] or member_of(kind, "__missing__") is not None
 
 
 def attribute_of(value: "Any", name: str, default: "Any" = None) -> "Any":
     """An attribute that an object or its class holds; `default` for one that has to be computed."""
     kind = type(value)
-    found = _of_class(kind, name)
+    found = member_of(kind, name)
     if is_one_of(type(found), _NATIVE):
         try:
             return found.__get__(value, kind)
@@ -80,17 +80,18 @@ def attribute_of(value: "Any", name: str, default: "Any" = None) -> "Any":
         own = dict.get(held, name, _MISSING)
         if own is not _MISSING:
             return own
-    if found is None or _of_class(type(found), "__get__") is not None:
+    if found is None or member_of(type(found), "__get__") is not None:
         return default
     return found
 
 
-def _of_class(kind: type, name: str) -> "Any":
+def member_of(kind: "Any", name: str, default: "Any" = None) -> "Any":
+    """What a class or one that it inherits from holds under a name."""
     for one in type.__dict__["__mro__"].__get__(kind):
         members = type.__dict__["__dict__"].__get__(one)
         if name in members:
             return members[name]
-    return None
+    return default
 
 
 def cause_of(error: BaseException) -> "Optional[BaseException]":

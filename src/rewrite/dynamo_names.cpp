@@ -278,11 +278,19 @@ class Naming {
     std::unordered_set<std::uint32_t> copying;  // statements
     for (const Local& local : locals_) {
       const StmtId made = definition(local);
-      if (!made || !is_fast(ast_[ast_[made].e[0]]) || is_kept(local)) continue;
+      if (!made || !is_fast(ast_[ast_[made].e[0]])) continue;
       const std::uint32_t of = ast_[ast_[made].e[0]].a;
       const auto through = copies.find(of);
       const std::uint32_t root = through == copies.end() ? of : through->second;
       const bool same = once.count(root) && once.count(local.name.index);
+      if (is_kept(local)) {  // of two names of a value, the one that keeps it stays
+        if (!same || settled.count(root) || is_kept(locals_[index_.at(root)])) continue;
+        for (auto& [name, to] : copies)
+          if (to == root) to = local.name.index;
+        copies.emplace(root, local.name.index);
+        copying.insert(made.index);
+        continue;
+      }
       if (!settled.count(root) && !same) continue;
       copies.emplace(local.name.index, root);
       copying.insert(made.index);

@@ -285,7 +285,8 @@ std::vector<std::string> kept_temporaries(Module& module, CodeId id) {
     for (std::size_t i = code.parameter_count(); i < slots.size(); ++i)
       slots[i] = code.slots[i].kind == kLocal && is_made_up(module[code.slots[i].name]);
     if (std::find(slots.begin(), slots.end(), true) == slots.end()) return out;
-    const Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
+    Lifted lifted = lift(module, id, build_cfg(module, id, decode(module, id)));
+    order_first_stores(lifted, module);  // as the proof does: which one is the copy
     for (std::string_view name : outliving(lifted, module, slots)) out.emplace_back(name);
     std::unordered_set<std::string> copies;
     for (const auto& [to, from] : copies_of_slots(lifted, module)) {

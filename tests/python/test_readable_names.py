@@ -527,7 +527,7 @@ def test_a_context_manager_is_called_by_what_it_is():
 def test_contents_that_are_replaced_are_explained():
     result = readable("def f(log, x):\n    log[:] = [log[0], x]\n    return __compiled_fn_1_8(x)\n")
     said = " ".join(result.source.replace("\n#", "").split())
-    assert "`log[:] = [...]` gives the list the elements that it has afterwards" in said
+    assert "`log[:] = ...` gives the list all elements that it has afterwards" in said
 
 
 def test_a_variable_that_is_copied_and_written_back_is_explained():

@@ -6,6 +6,7 @@ behind a `try`; some sides are never taken, some calls raise. `python ran.py SEE
 `python ran.py SEED all` also what its dump says and what ran.
 """
 
+import ast
 import contextlib
 import io
 import os
@@ -216,7 +217,12 @@ def text_of(seed):
     text += "        out = run(%s)\n" % given
     if drawn.random() < 0.3:
         text += "        if out.requires_grad:\n            out.sum().backward()\n"
-    return text + "    except Exception as error:\n        print('raised', error)\n"
+    text += "    except Exception as error:\n        print('raised', error)\n"
+    for number in range(drawn.randint(12, 20) if drawn.random() < 0.1 else 0):
+        text += "\n\n@torch.compile(backend='eager')\ndef more_%d(x):\n" % number
+        text += _indented(body(2), 4) + "    return x\n\n\n"
+        text += "try:\n    more_%d(torch.ones(2))\nexcept ValueError:\n    pass\n" % number
+    return text
 
 
 #: globals that a program changes, and that are told to be constants
@@ -299,7 +305,9 @@ def rows_of(readme):
 
 _REST = re.compile(r"▷ (__resume_at_\w+) · (not called|plain Python|no compile)")
 _COMPILE = re.compile(r"^(?:↻ )?(?:[▷⤷] )?(.*?) (!?\d+/\d+)(?: |$)")
-_CONSTANTS = re.compile(r"(?m)^# constants under this entry's guards: (.*(?:\n# {2,}.*)*)")
+_CONSTANTS = re.compile(
+    r"(?m)^# constants under this entry's guards: (.*(?:\n# (?!\w+ is (?:torch's |`)).*)*)"
+)
 
 
 def wrong_in(ran, folder):
@@ -322,9 +330,14 @@ def wrong_in(ran, folder):
     yield from _plain_rows(rows, calls, dump)
     yield from _calls_made(rows, entries, by_path, calls, dump)
     with open(os.path.join(dump, "README.md")) as file:
-        yield from _reasons(file.read(), entries, by_path, calls, dump)
+        readme = file.read()
+    yield from _reasons(readme, entries, by_path, calls, dump)
+    yield from _causes(readme, found)
     for entry in found.entries():
         if entry.path:
+            yield from _unread(entry, dump)
+            yield from _literals(entry, dump)
+            yield from _stack_values(entry, by_path, calls, dump)
             yield from _constants(entry, by_path, calls, dump)
             yield from _names(entry, by_path, calls, dump)
             yield from _sentences_of_rests(entry, plain, names, resume_code, dump)
@@ -438,12 +451,18 @@ def _reasons(readme, entries, by_path, calls, dump):
                 yield "%s: `%s` is told to have been %s, and is" % (entry.compile_id, name, before)
 
 
+def _told_constants(text):
+    """What a text says of constants, with torch's names for what was on the stack."""
+    told = _CONSTANTS.search(text)
+    said = re.sub(r"\n# +", " ", told.group(1)) if told is not None else ""
+    for given, real in re.findall(r"(?m)^# (\w+) is torch's (___stack\d+)", text):
+        said = re.sub(r"\b%s(?= is |\.|\)|,|$)" % given, real, said)
+    return said
+
+
 def _constants(entry, by_path, calls, dump):
     """Arguments and free variables that are told to be constants have that value at each call."""
-    told = _CONSTANTS.search(_text_of(entry, dump))
-    if told is None:
-        return
-    said = re.sub(r"\n# +", " ", told.group(1))
+    said = _told_constants(_text_of(entry, dump))
     for at in by_path.get(os.path.join(dump, entry.path), ()):
         values = calls[at].values
         for name, value in re.findall(r"([\w.\[\]'()]+) is ('[^']*'|[^,]+)(?:, |$)", said):
@@ -476,6 +495,119 @@ def _value(values, name):
     if attribute:
         return type(value) is dict and attribute in value, value.get(attribute)
     return True, value
+
+
+def _unread(entry, dump):
+    """The parameters of a rest that its code is said not to read are those that its text never
+    names.
+    """
+    text = _text_of(entry, dump)
+    found = [
+        one
+        for one in ast.walk(ast.parse(text))
+        if isinstance(one, ast.FunctionDef) and one.name == entry.name
+    ]
+    if "_for_torch_dynamo_resume_in_" not in entry.path or len(found) != 1:
+        return
+    named = {one.id for one in ast.walk(found[0]) if isinstance(one, ast.Name)}
+    given = [one.arg for one in found[0].args.args]
+    real = {one for one in given if one not in named and not re.match(r"__(nested|resume)_", one)}
+    note = re.search(r"(?m)^# Nothing here reads (.*(?:\n# .*)*)", text)
+    said = note.group(1).replace("\n# ", " ").partition(": torch")[0] if note is not None else ""
+    told = set(re.split(r", | and ", said)) if said else set()
+    for name in sorted(told ^ real):
+        form = "%s: nothing is said to read %r" if name in told else "%s: nothing reads %r"
+        yield form % (entry.path, name)
+
+
+#: what stands for one value in a guard
+_LITERAL = re.compile(
+    r"([LG])\['((?!__n|__r)\w+)'\](?:\.((?!__|training$)\w+))? == (-?\d[\d.e+-]*|'[^']*'|True|False)$"
+)
+
+
+def _literals(entry, dump):
+    """Each number, text and bool that a guard asks of an argument, of a value on the stack at the
+    break, of a global or an attribute is among the constants.
+    """
+    said = _told_constants(_text_of(entry, dump))
+    if re.search(r"\d+ more$", said):
+        return
+    for guard in entry.guards:
+        asked = _LITERAL.match(guard.text)
+        if asked is None or asked.group(2).startswith("__import_"):
+            continue
+        scope, name, attribute, value = asked.groups()
+        if attribute and value in ("True", "False") or len(value) > 40:
+            continue
+        whole = name + "." + attribute if attribute else name
+        if "%s is %s" % (whole, value) not in said:
+            yield "%s: %s, which a guard asks to be %s, is not told" % (entry.path, whole, value)
+
+
+_ON_STACK = re.compile(r"(?m)^# (?:\w+ is torch's (___stack\d+) \(`|(___stack\d+) is `)([^`]+)`")
+
+
+def _stack_values(entry, by_path, calls, dump):
+    """What a value on the stack is said to be in the calling code, the code that calls it has: a
+    literal is the value, of anything else each name is in the text.
+    """
+    for at in by_path.get(os.path.join(dump, entry.path), ())[:1]:
+        above = calls[at].above
+        text = ""
+        if above >= 0 and calls[above].path.startswith(dump):
+            with open(calls[above].path) as file:
+                text = file.read()
+        for first, second, said in _ON_STACK.findall(_text_of(entry, dump)):
+            name = first or second
+            if said.startswith("___stack"):
+                yield "%s: %s is said to be %s" % (entry.path, name, said)
+            try:
+                value = ast.literal_eval(said)
+            except (ValueError, SyntaxError):
+                lost = [one for one in re.findall(r"\w+", said) if one not in text]
+                for one in lost if text else ():
+                    yield "%s: %s is said to be %s, which the caller has not" % (
+                        entry.path,
+                        name,
+                        said,
+                    )
+                continue
+            known, real = _value(calls[at].values, name)
+            if known and repr(real) != repr(value):
+                yield "%s: %s is said to be %s, was %r" % (entry.path, name, said, real)
+
+
+def _causes(readme, found):
+    """The line that is told as the cause of a function that runs uncompiled is one at which torch
+    gave that function up.
+    """
+    for part in re.split(r"(?m)^(?=\d+\. )", readme.partition("## What to change first")[2]):
+        part = " ".join(part.partition("\n\n")[0].split())
+        told = re.search(
+            r"^\d+\. [^,]+, program\.py:(\d+): .*?(\w[\w.]*(?:(?:, | and )\w[\w.]*)*) runs?"
+            r" uncompiled at each call because of (it|[^;]+);",
+            part,
+        )
+        if told is None:
+            continue
+        lines = re.findall(r":(\d+)", told.group(3)) or [told.group(1)]
+        names = [one.split(".")[-1] for one in re.split(r", | and ", told.group(2))]
+        for name in names:
+            given_up = [one for one in found.unattributed if one.qualname.split(".")[-1] == name]
+            met = {
+                line
+                for one in given_up
+                for each in one.breaks
+                for line in re.findall(r"program\.py:(\d+)|program\.py\", line (\d+)", _said(each))
+            }
+            met = {one or other for one, other in met}
+            if met and not met.intersection(lines):
+                yield "%s is said to run uncompiled because of %s, it is %s" % (name, lines, met)
+
+
+def _said(met):
+    return "%s\n%s" % (met.location, "\n".join(map(str, met.user_stack or ())))
 
 
 def _text_of(entry, dump):

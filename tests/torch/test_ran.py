@@ -32,6 +32,7 @@ _WRONG = (
     ("· not called", "· plain Python"),
     ("· plain Python", "· not called"),
     ("constants under this entry's guards: n is 3", "constants under this entry's guards: n is 4"),
+    ("constants under this entry's guards: n is 3", "nothing of what a guard asks"),
 )
 _PROGRAM = """
 import torch

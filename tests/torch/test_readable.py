@@ -1,5 +1,6 @@
 """Transformed code of models reads as a person would write it; bench/readable_dumps.py counts more models."""
 
+import collections
 import functools
 import re
 import sys
@@ -600,3 +601,20 @@ def test_the_state_of_an_optimizer_is_named_by_the_place_of_its_key(tmp_path):
     assert re.search(r"state_2_update\(new_state_2\)", told)
     assert "state_key_0 = dict_keys_getitem(state, 0)" in told
     assert not re.search(r"(?m)^ *(value|mapping|dict_keys_getitem_result)(_\d+)? = ", told)
+
+
+@pytest.mark.parametrize("kind", ["defaultdict(int, {})", "OrderedDict({})", "Counter({})"])
+def test_a_change_of_a_class_of_dicts_leaves_readable_names(kind, tmp_path):
+    torch._dynamo.reset()
+    kind = kind.replace("{}", "{'a': 1, 'b': 1}")
+    stats = eval("collections." + kind, {"collections": collections})
+
+    def step(x):
+        stats["a"] += 1
+        return x + 1
+
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(step, backend="eager")(torch.ones(2))
+    (entry,) = run.entries()
+    assert entry.replaced and entry.names
+    assert not re.search(r"\btmp_\d|__temp_\d|^ *stats_2 = ", entry.source)

@@ -446,7 +446,116 @@ f(torch.ones(3))
 """
     file = run(text, tmp_path)[1]
     told = file("__transformed_code_0_for_torch_dynamo_resume_in_f_at_*")
-    assert re.search(r"Nothing here reads [\w, ]+: torch hands over what was there at the br", told)
+    said = re.search(r"Nothing here reads ([\w, ]+): torch hands over what was there at", told)[1]
+    assert said == "autocast and builtin_print_result"
+
+
+@later
+def test_a_value_of_the_stack_is_told_by_the_code_that_gives_it(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(t, u):
+    return max(0, (1 + t.item()) * (10 + u.item())) * t
+
+for i in range(4):
+    f(torch.tensor(i), torch.tensor(i))
+"""
+    file = run(text, tmp_path)[1]
+    told = [
+        file("__transformed_code_%d_for_torch_dynamo_resume_in_f_at_5.py" % number)
+        for number in range(4)
+    ]
+    assert "___stack2 is `1` in the calling code" in told[1]
+    assert "2 is `1`" not in told[3] and "is `___stack" not in "".join(told)
+    # and what a guard asks of it is a constant
+    for one in told[:3]:
+        assert re.search(r"constants under this entry's guards: [^#]*___stack2 is 1\b", one)
+
+
+@later
+def test_a_constant_of_a_name_with_an_underscore_is_told(tmp_path):
+    text = """
+class A:
+    def __init__(self):
+        self._gain, self.gain = 4.0, 5.0
+
+@torch.compile(backend="eager")
+def g(x, a):
+    return x * a._gain + a.gain
+
+g(torch.ones(3), A())
+"""
+    told = run(text, tmp_path)[1]("__transformed_code_0_for_g.py")
+    assert "constants under this entry's guards: a._gain is 4.0, a.gain is 5.0" in told
+
+
+@later
+def test_a_list_that_loses_an_element_is_not_said_to_lose_none(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def h(x, items):
+    items.pop(0)
+    return x + 1
+
+h(torch.ones(2), [torch.ones(2), torch.ones(3)])
+"""
+    told = run(text, tmp_path)[1]("__transformed_code_0_for_h.py")
+    assert "items[:] = [items[1]]" in told and "loses none" not in told
+    assert "An element that is not among them the program took out or replaced" in told
+
+
+@later
+def test_the_rows_of_many_compiles_are_in_the_order_of_the_first_calls(tmp_path):
+    text = """
+def made(number):
+    body = "    x = x + 1\\n" * (20 - number)
+    if number % 2:
+        body = "    torch._dynamo.graph_break()\\n" + body
+    names = {"torch": torch}
+    exec("def f%d(x):\\n%s    return x\\n" % (number, body), names)
+    return torch.compile(names["f%d" % number], backend="eager")
+
+functions = [made(number) for number in range(1, 17)]
+for one in functions + functions[:1]:
+    one(torch.ones(2))
+functions[3](torch.ones(3)); functions[1](torch.ones(3))
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    rows = re.search(r"```text (.*?) ```", readme)[1]
+    names = [int(one) for one in re.findall(r"\bf(\d+) \d+/\d+", rows)]
+    assert names == [1, 2, 6, 2]
+    told = re.findall(r"… (\d) more functions? like f(\d)", rows)
+    assert told == [("7", "1"), ("5", "6"), ("1", "2")]
+
+
+@later
+def test_the_line_because_of_which_a_function_runs_uncompiled_is_one_of_that_function(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def a(x, k):
+    x = x.sin()
+    torch._dynamo.graph_break()
+    return x + k
+
+def check(x):
+    if x.sum() > 0:
+        raise ValueError
+    return x
+
+@torch.compile(backend="eager")
+def b(x):
+    try:
+        x = x.sin()
+        torch._dynamo.graph_break()
+        x = check(x)
+    except ValueError:
+        x = x + 1
+    return x
+
+a(torch.ones(2), 1); b(torch.ones(2))
+"""
+    readme = run(text, tmp_path)[1]("README.md")
+    assert re.search(r"b runs uncompiled at each call because of \S*program.py:18; that ti", readme)
 
 
 @later

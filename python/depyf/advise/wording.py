@@ -257,11 +257,19 @@ def left_out(change: Change) -> str:
         names.append("%s around %s" % (named, title))
     more = len(names) - _MOST_SUBJECTS
     names[_MOST_SUBJECTS:] = ["%d more" % more] * (more > 0)
-    told = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else names[0]
+    told = _in_words(names)
     end = "" if change.words.endswith(".") else "."
-    form = "%s %s run%s uncompiled at each call because of it; that time is not counted."
+    form = "%s %s run%s uncompiled at each call because of %s; that time is not counted."
     is_one = len(names) == 1 and sum(map(len, wrappers.values())) < 2
-    return form % (end, re.sub("^the ", "The ", told), "s" if is_one else "")
+    lines = {(one.file, one.line) for one in failing}
+    which = "it"
+    if lines != {(change.file, change.line)}:  # of a change for several lines, not the first alone
+        which = _in_words([place(*shown_at(one), False) for one in failing])
+    return form % (end, re.sub("^the ", "The ", told), "s" if is_one else "", which)
+
+
+def _in_words(names: List[str]) -> str:
+    return " and ".join(", ".join(dict.fromkeys(names)).rsplit(", ", 1))
 
 
 #: functions that a change names of those which run uncompiled

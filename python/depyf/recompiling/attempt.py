@@ -195,6 +195,8 @@ class _Attempt:
         self.line_map = _shifted(self.line_map, added_lines)
         parameters = [row[:2] for row in self._readable if row[1] in self._arguments and not row[2]]
         frees = self._frees if self._is_torchs else ()
+        for given, real in parameters:
+            about = re.sub(r"\b%s\b" % real, given, about)
         head = _head(about, self._globals, frees, self.source if added_lines else "")
         head += table_of_parameters(parameters, on_stack)
         self.source, self.line_map = _below(head, self.source, self.line_map)

@@ -51,42 +51,64 @@ def draw(nodes: List[Node], most: int = _ROWS) -> List[Dict[str, Any]]:
     forms = _forms(roots, children)
     if len(nodes) <= _FEW:
         return [_group([roots], children, forms, most)] if nodes else []
+    found = [_group(group, children, forms, most) for group in _groups(roots, forms)]
+    return sorted(found, key=lambda group: -group["seconds"])
+
+
+#: lines of text
+_LINES = 400
+
+
+def in_text(nodes: List[Node]) -> List[str]:
+    """The rows as lines in the order of the first calls, what a row leads to indented below it; []
+    where nothing leads to anything, or was compiled again. Of many compiles, functions of one form
+    are told by the one that was called first.
+    """
+    roots, children = _forest(nodes)
+    forms = _forms(roots, children)
+    alike: Dict[str, int] = {}  # key of a function's last root -> functions that are told by it
+    if len(nodes) > _FEW:
+        groups = _groups(roots, forms)
+        alike = {group[0][-1].key: len(group) - 1 for group in groups}
+        kept = {root.key for group in groups for root in group[0]}
+        roots = [root for root in roots if root.key in kept]
+    lines: List[str] = []
+    begin = 0
+    for at, root in enumerate(roots, 1):
+        more = alike.get(root.key, 0)
+        if more or at == len(roots):
+            lines += _lines_of(roots[begin:at], children, forms)
+            begin = at
+        if more:
+            name = _clip(root.title, _WIDE // 2)
+            lines.append("… %d more function%s like %s" % (more, "" if more == 1 else "s", name))
+    if not any(line.startswith((" ", "↻")) for line in lines):
+        return []
+    if len(lines) > _LINES:
+        lines[_LINES:] = ["… %d more lines: see index.html" % (len(lines) - _LINES)]
+    return lines
+
+
+def _lines_of(roots: List[Node], children: Children, forms: Forms) -> List[str]:
+    picture = _draw(_rows(roots, children, forms), children, _ROWS_OF_TEXT)
+    lines: List[str] = []
+    depth = -1
+    for row in picture["rows"]:
+        depth += row["opens"]
+        lines += _in_rows([_label(box) for box in row["boxes"]], "  " * depth)
+    hidden = picture["hidden"]
+    return lines + ["… %d more compile%s" % (hidden, "" if hidden == 1 else "s")] * bool(hidden)
+
+
+def _groups(roots: List[Node], forms: Forms) -> List[List[List[Node]]]:
+    """The roots of each function, in groups of functions of one form."""
     functions: Dict[int, List[Node]] = {}
     for root in roots:
         functions.setdefault(id(root.function or root), []).append(root)
     groups: Dict[Tuple[int, ...], List[List[Node]]] = {}
     for own in functions.values():
         groups.setdefault(tuple(forms[root.key] for root in own), []).append(own)
-    found = [_group(group, children, forms, most) for group in groups.values()]
-    return sorted(found, key=lambda group: -group["seconds"])
-
-
-#: lines of text of all pictures together
-_LINES = 400
-
-
-def in_text(nodes: List[Node]) -> List[str]:
-    """The pictures as lines, a row on each, what it leads to indented below it; [] where nothing
-    leads to anything, or was compiled again.
-    """
-    lines: List[str] = []
-    for picture in draw(nodes, _ROWS_OF_TEXT):
-        depth = -1
-        for row in picture["rows"]:
-            depth += row["opens"]
-            texts = [_label(box) for box in row["boxes"]]
-            lines += _in_rows(texts, "  " * depth)
-        hidden = picture["hidden"]
-        if hidden:
-            lines.append("… %d more compile%s" % (hidden, "" if hidden == 1 else "s"))
-        more = len(picture["functions"]) - 1
-        if more > 0:
-            lines.append("… %d more function%s of this form" % (more, "" if more == 1 else "s"))
-    if not any(line.startswith((" ", "↻")) for line in lines):
-        return []
-    if len(lines) > _LINES:
-        lines[_LINES:] = ["… %d more lines: see index.html" % (len(lines) - _LINES)]
-    return lines
+    return list(groups.values())
 
 
 def _in_rows(texts: List[str], indent: str) -> List[str]:

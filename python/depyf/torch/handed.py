@@ -234,4 +234,5 @@ def _told(stored: Dict[str, List[str]], value: ast.expr, steps: int = 3) -> str:
         text = re.sub(r"(?<![\w.'\"])[A-Za-z_]\w*(?!\w*['\"(=])", made, text)
         text = re.sub(r"(?<![\w.'\"])\w+(?=\()", made, text)
         text = _BUILTIN.sub(r"\1", text)
-    return text if len(text) <= _MOST else ""
+    # a value of the caller's own stack has no name that tells more
+    return text if len(text) <= _MOST and not re.search(r"\b%s\d" % _STACK, text) else ""

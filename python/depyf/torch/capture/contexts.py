@@ -1,9 +1,11 @@
 """Which `with` of the program it is that torch's code enters and leaves by calls."""
 
+import ast
 import re
 import types
 from typing import List, Tuple
 
+from depyf import compiling
 from depyf.advice import uses
 from depyf.advise.source import segment
 from depyf.interrupts import pass_on
@@ -61,19 +63,30 @@ def note_of_modes(entry: Entry) -> str:
     return text % (entry.graph_name, " and ".join(modes))
 
 
-_PARAMETERS = re.compile(r"def __transformed_code_\w+\(([^()]*)\):\n(.*)", re.DOTALL)
 #: of every resume function
 _OF_CALLERS = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
 
 
-def note_of_unread(source: str) -> str:
-    """A sentence on the parameters of a resume function that its code does not read."""
-    found = _PARAMETERS.search(source)
-    if found is None:
+def note_of_unread(source: str, name: str) -> str:
+    """A sentence on the parameters of a resume function that its code does not name.
+
+    Args:
+        source: torch's code, as it is shown.
+        name: of the function in it.
+    """
+    try:
+        tree = compiling.places_of(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass_on()
         return ""
-    given = [one.strip(" *") for one in found.group(1).split(",")]
-    read = set(re.findall(r"\w+", re.sub(r"(?m)#.*$", "", found.group(2))))
-    names = [one for one in given if one and one not in read and one not in _OF_CALLERS]
+    nodes = list(compiling.walk(tree))
+    found = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == name]
+    named = {one.id for one in nodes if isinstance(one, ast.Name)}
+    for one in nodes:
+        if isinstance(one, (ast.Global, ast.Nonlocal)):
+            named.update(one.names)
+    given = [one.arg for one in found[0].args.args] if len(found) == 1 else []
+    names = [one for one in given if one not in named and one not in _OF_CALLERS]
     if not names:
         return ""
     listed = " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.model import Entry, Function
-from depyf.plain import attribute_of, file_of, is_one_of
+from depyf.plain import attribute_of, file_of, is_one_of, member_of
 from depyf.terminal import parse_place, shown
 from depyf.torch.fullcode import defaults_of
 from depyf.trace.breaks import own_place
@@ -99,7 +99,7 @@ def file_name(code: types.CodeType) -> str:
 
 
 #: an argument or a global, an entry of a dictionary of arguments, or an attribute of one
-_ARGUMENT = re.compile(r"([LG])\['(\w+)'\](?:\['(\w+)'\]|\.([A-Za-z]\w*))?$")
+_ARGUMENT = re.compile(r"([LG])\['(\w+)'\](?:\['(\w+)'\]|\.((?!__)[A-Za-z_]\w*))?$")
 #: characters of a value, and values, that a line tells
 _MOST_OF_VALUE, _MOST_VALUES = 40, 10
 _MISSING = object()
@@ -120,14 +120,17 @@ def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     named = code.co_varnames[:count] + code.co_freevars
-    given = [one for one in named if not one.startswith("__")]
+    # __nested_resume_fns and its like are torch's, ___stack0 is a value of the program
+    given = [one for one in named if one.startswith("___stack") or not one.startswith("__")]
     sized = not _ASKS_FOR_SIZES.isdisjoint(code.co_names)
     told: List[str] = []
     none: List[str] = []
     for source, how in guarded.items():
         match = _ARGUMENT.match(source)
         scope, name, key, attribute = match.groups() if match is not None else ("", "", "", "")
-        if name not in given and scope != "G" or name.startswith("__") or attribute == "training":
+        if name not in given and (scope != "G" or name.startswith("__")):
+            continue
+        if attribute == "training":
             continue
         value = held[scope == "G"].get(name, _MISSING)
         shown_as = name
@@ -136,7 +139,8 @@ def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -
         if key:
             value, shown_as = _entry_of(value, key), "%s[%r]" % (name, key)
         elif attribute:
-            value, shown_as = attribute_of(value, attribute, _MISSING), name + "." + attribute
+            of = member_of if issubclass(type(value), type) else attribute_of
+            value, shown_as = of(value, attribute, _MISSING), name + "." + attribute
         if type(how) is tuple:
             fixed = [(at, size) for at, size in enumerate(how) if size is not None]
             told += ["%s.size(%d) is %d" % (shown_as, *one) for one in fixed if sized]

@@ -38,7 +38,8 @@ class Rests(Functions):
 
     def __init__(self, numbers: Dict[str, int]) -> None:
         super().__init__(numbers)
-        self._givers: Dict[str, Entry] = {}  # global of a resume function -> what calls it
+        # global of a resume function -> what calls it, and by which global
+        self._givers: Dict[str, List[Tuple[Entry, str]]] = {}
         self._apart: Dict[str, str] = {}  # see `rests_apart`
 
     def _read_names(
@@ -54,7 +55,6 @@ class Rests(Functions):
                         entry._graph_module = LiveObject(module)
             elif RESUME_FUNCTION.match(name):
                 entry.calls.append(name)
-                self._givers[name] = entry
                 installed = scope.get(name) if scope is not None else None
                 resumed = resume_code(installed)
                 if resumed is not None:
@@ -62,6 +62,8 @@ class Rests(Functions):
                     if attribute_of(installed, "__code__", resumed) is not resumed:
                         kind = "factory"
                     self._installed(entry, resumed, name, kind)
+                first = entry.aliases.get(name, name)
+                self._givers.setdefault(first, []).append((entry, name))
 
     def _installed(self, entry: Entry, code: types.CodeType, name: str, kind: str) -> None:
         """Notes that a global, which an entry calls, holds the code of a resume function."""
@@ -167,12 +169,23 @@ class Rests(Functions):
         names["__resume_frame_values"] = names_of_rest(code)
         names.update(names_of_callers(compat.frame_locals()))
         known = self._resume_names.get(id(code))
-        giver = self._givers.get(known[1]) if known and known[0].get() is code else None
-        given = given_to_rest(giver.source, known[1]) if giver is not None and known else []
+        giver = self._giver(known[1]) if known and known[0].get() is code else None
+        given = given_to_rest(giver[0].source, giver[1]) if giver is not None else []
         names[""] = words_for_stack(code, given)
         parameters = [one for one in code.co_varnames[: code.co_argcount]][2:]
         told = {one: said for one, said in zip(parameters, given) if one.startswith("___stack")}
         return {name: tuple(row) for name, row in names.items()}, told
+
+    def _giver(self, name: str) -> Optional[Tuple[Entry, str]]:
+        """Whose code calls the resume function that is being compiled, and by which global; None
+        where that is not known.
+        """
+        givers = self._givers.get(name, [])
+        if len(givers) == 1:
+            return givers[0]
+        by_code = {id(one[0]._code.get()): one for one in givers}
+        above = map(id, compat.calling_codes())
+        return next((by_code[one] for one in above if one in by_code), None)
 
     def _notes(
         self, entry: Entry, function: Function, names: Dict[str, List[str]], ended: bool
@@ -219,7 +232,8 @@ class Rests(Functions):
         if ended:
             texts.append(self._note_of_contexts(entry, function))
             texts.append(note_of_modes(entry))
-            texts.append(note_of_unread(entry.source) if function.is_resume else "")
+            unread = note_of_unread(entry.source, entry.name) if function.is_resume else ""
+            texts.append(unread)
         texts = [one for one in texts if one]
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""
 

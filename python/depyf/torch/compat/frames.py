@@ -220,6 +220,19 @@ def frame_code() -> Optional[types.CodeType]:
     return found if type(found) is types.CodeType else None
 
 
+def calling_codes() -> List[types.CodeType]:
+    """The code of the frames that led to the compile at hand, innermost first."""
+    found: List[types.CodeType] = []
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        if _converts(frame.f_code):
+            found = []  # torch's own
+        else:
+            found.append(frame.f_code)
+        frame = frame.f_back
+    return found
+
+
 def _known_line(filename: str, number: int) -> str:
     # what linecache knows, as torch's own stacks make it; its functions may be the program's
     cache = getattr(sys.modules.get("linecache"), "cache", None)
