@@ -578,3 +578,37 @@ make()(torch.ones(3))
     told = [file(one.name) for one in (tmp_path / "dump").glob("__transformed*step_at*")]
     said = "Nothing here uses kept: `nonlocal` keeps the function's cells"
     assert any(said in one for one in told)
+
+
+@later
+def test_a_member_of_an_enumeration_and_one_object_given_twice_are_told(tmp_path):
+    text = """
+import enum
+
+class Mode(enum.Enum):
+    GREEDY = 1
+    SAMPLE = 2
+
+@torch.compile(backend="eager")
+def f(x, mode):
+    return x.sin() if mode is Mode.GREEDY else x.cos()
+
+@torch.compile(backend="eager")
+def g(a, b):
+    return a * b
+
+@torch.compile(backend="eager")
+def F(x):
+    return x + 1
+
+x = torch.ones(2)
+f(x, Mode.GREEDY); f(x, Mode.SAMPLE); g(x, x); F(x)
+"""
+    file = run(text, tmp_path)[1]
+    for number, name in enumerate(("GREEDY", "SAMPLE")):
+        told = file("__transformed_code_%d_for_f.py" % number)
+        assert "constants under this entry's guards: mode is Mode.%s" % name in told
+        assert told.count("Mode.") == 1
+    assert "one object under this entry's guards: b is a" in file("__transformed_code_0_for_g.py")
+    paths = [one.name.lower() for one in (tmp_path / "dump").iterdir()]
+    assert len(set(paths)) == len(paths)

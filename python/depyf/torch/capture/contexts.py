@@ -35,7 +35,7 @@ def note_of_contexts(source: str, code: types.CodeType, line: int) -> str:
     one = len(set(names)) == 1
     text = (
         "%s, with `__exit__`, %s the program's %s: the code here leaves %s at the break, and what "
-        "follows the break enters %s again."
+        "follows the break enters %s again, where it has a graph or runs as plain Python."
     )
     calls = " and ".join("`%s.__enter__()`" % name for name in dict.fromkeys(names))
     words = ("is", "it", "it") if one else ("are", "them", "them")

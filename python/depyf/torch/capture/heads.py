@@ -1,5 +1,6 @@
 """The head of a file of transformed code, and what is known of its graph before there is code."""
 
+import enum
 import inspect
 import os
 import re
@@ -9,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 from depyf.interrupts import pass_on
 from depyf.model import Entry, Function
-from depyf.plain import attribute_of, file_of, is_one_of, member_of
+from depyf.plain import attribute_of, class_name, file_of, is_one_of, member_of
 from depyf.terminal import parse_place, shown
 from depyf.torch.fullcode import defaults_of
 from depyf.trace.breaks import own_place
@@ -144,6 +145,8 @@ def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -
         if type(how) is tuple:
             fixed = [(at, size) for at, size in enumerate(how) if size is not None]
             told += ["%s.size(%d) is %d" % (shown_as, *one) for one in fixed if sized]
+        elif how == "identity" and scope == "L" and issubclass(type(value), enum.Enum):
+            told.append("%s is %s" % (shown_as, _member(value)))
         elif how == "length" and is_one_of(type(value), (list, tuple)):
             told.append("len(%s) is %d" % (shown_as, len(value)))
         elif how != "value":
@@ -158,6 +161,34 @@ def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -
     if len(told) > _MOST_VALUES:
         told[_MOST_VALUES:] = ["%d more" % (len(told) - _MOST_VALUES)]
     return "constants under this entry's guards: %s" % ", ".join(told) if told else ""
+
+
+def _member(value: enum.Enum) -> str:
+    """A member of an enumeration as a program names it, or a word where it has no plain name."""
+    name = attribute_of(value, "_name_")
+    kind = class_name(type(value)).rpartition(".")[2]
+    return "%s.%s" % (kind, name) if type(name) is str else "a member"
+
+
+#: pairs of one object that a line tells
+_MOST_PAIRS = 3
+
+
+def _same_objects(guarded: Mapping[str, Any]) -> str:
+    """A sentence on the sources that guards ask to be one object: the graph takes it once."""
+    pairs = [
+        "%s is %s" % tuple(_SCOPE.sub(r"\1", one) for one in sorted((how[3:], source))[::-1])
+        for source, how in guarded.items()
+        if type(how) is str and how.startswith("is ")
+    ]
+    pairs = [one for one in pairs if len(one) <= 2 * _MOST_OF_VALUE]
+    if len(pairs) > _MOST_PAIRS:
+        pairs[_MOST_PAIRS:] = ["%d more" % (len(pairs) - _MOST_PAIRS)]
+    return "one object under this entry's guards: %s" % ", ".join(pairs) if pairs else ""
+
+
+#: how a source begins
+_SCOPE = re.compile(r"\b[LG]\['(\w+)'\]")
 
 
 def _entry_of(value: Any, key: str) -> Any:
@@ -176,4 +207,6 @@ def about_code(
     if title and function.through:
         title += " (%s:%d)" % (file_name(code), code.co_firstlineno)
     fixed = _constants(code, held, guarded)
-    return "\n".join(filter(None, (title, _extent(entry, function), _defaults(function), fixed)))
+    same = _same_objects(guarded)
+    told = (title, _extent(entry, function), _defaults(function), fixed, same)
+    return "\n".join(filter(None, told))

@@ -167,7 +167,8 @@ class Session(Rests):
                 function._globals_name = text_of(scope.get("__name__"))
             entry.qualname = self._entry_qualname(function, code, scope)
             name = safe_name(function.stem(entry.qualname))
-            entry.index = self._number("transformed", name)
+            # files whose names differ in case alone are one on some systems
+            entry.index = self._number("transformed", name.lower())
             entry.name = "__transformed_code_%d_for_%s" % (entry.index, name)
             entry.attempt = max(entry.attempt, attempt)
             entry.hooked = True

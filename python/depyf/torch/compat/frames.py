@@ -175,7 +175,8 @@ _OF_ONE_VALUE = frozenset(
 _OF_LENGTH = frozenset(("SEQUENCE_LENGTH", "LIST_LENGTH", "TUPLE_LENGTH"))
 
 #: what guards say of a source: "value" where one compares it with one value, "length" where one
-#: compares how long it is, the sizes of a tensor (None for a dimension of any size), else ""
+#: compares how long it is, "identity" where one asks for one object, "is " and another source that
+#: it is to be one object with, the sizes of a tensor (None for a dimension of any size), else ""
 Guarded = Union[str, Tuple[Optional[int], ...]]
 
 
@@ -189,18 +190,25 @@ def guarded_sources() -> Dict[str, Guarded]:
             for guard in output.guards:
                 name, kind = str(guard.name), guard.create_fn_name()
                 how = "value" * (kind in _OF_ONE_VALUE) or "length" * (kind in _OF_LENGTH)
+                how = how or "identity" * (kind == "ID_MATCH")
+                if kind == "DUPLICATE_INPUT":
+                    how = "is " + _named(guard.create_fn.keywords["source_b"])
                 found[name] = how or found.get(name, "")
             for one in getattr(output, "tracked_fakes", None) or ():
-                source = getattr(one.source, "name", "")
-                name = str(source() if callable(source) else source)
+                name = _named(one.source)
                 sizes = getattr(one.fake, "shape", None)
-                if name in found and sizes is not None:
+                if sizes is not None and not str(found.get(name, "is ")).startswith("is "):
                     found[name] = tuple(size if type(size) is int else None for size in sizes)
         except Exception:  # another version of torch's
             pass_on()
             return {}
         return dict(sorted(found.items()))
     return {}
+
+
+def _named(source: Any) -> str:
+    name = getattr(source, "name", "")
+    return str(name() if callable(name) else name)
 
 
 def frame_locals() -> Optional[Dict[str, Any]]:

@@ -97,8 +97,9 @@ _NAMES_OF_TORCH = tuple(
         (
             ", through ",
             r"\w+",
-            "the function of a decorator around the one that is named: torch compiles it as a "
-            "function of its own, which calls the other one.",
+            "the function around the one that is named, of a decorator, or torch's own around an "
+            "object that is called, such as a `functools.partial`: torch compiles it as a function "
+            "of its own, which calls the other one.",
         ),
         ("call_size", r"\b", "the size of a dimension of a tensor."),
         (
