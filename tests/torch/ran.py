@@ -306,7 +306,8 @@ def rows_of(readme):
 _REST = re.compile(r"▷ (__resume_at_\w+) · (not called|plain Python|no compile)")
 _COMPILE = re.compile(r"^(?:↻ )?(?:[▷⤷] )?(.*?) (!?\d+/\d+)(?: |$)")
 _CONSTANTS = re.compile(
-    r"(?m)^# constants under this entry's guards: (.*(?:\n# (?!\w+ is (?:torch's |`)).*)*)"
+    r"(?m)^# constants under this entry's guards: "
+    r"(.*(?:\n# (?!\w+ is (?:torch's |`)|free variables of|one object under).*)*)"
 )
 
 
