@@ -303,6 +303,78 @@ def passed_number(one):
     )
 
 
+def sorted_by_key(one):
+    order = one.drawn.choice(("sorted(out, key=lambda p: -p[0])", "min(out, key=lambda p: p[0])"))
+    loop = ["out = []", "for i in range(3):", "    out.append((round(y[i].item(), 3), i))"]
+    before = _function("f", "x", one.first, loop, "return %s" % order)
+    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
+    calls = one.calls + "    print('result', *torch.tensor(f(x)).flatten().tolist())\n"
+    told = [r"(?m)^\d+\. may save or cost compile time", r"then the graph breaks at \S+:%d: "]
+    told[1] %= before[: before.index(order)].count("\n") + 3
+    return Case(before + calls, setting + before + calls, "item", told, False)
+
+
+def left_by_call(one):
+    inner = "def part(y, k):\n" + _lines(*("    " + it for it in one.rest))
+    inner += "    low = %s\n    return y, float(low) - k\n" % one.reduced
+    start = ["k = 0", "while True:", "    y, low = part(y, k)"]
+    each = ["    if low <= %s or k > 3:" % one.limit, "        break", "    k = k + 1"]
+    before = inner + _function("f", "x", one.first, start, each, "return y.sum()")
+    begin = _function("begin", "x", one.first, "return y")
+    made = COMPILED + inner.replace("float(low) - k", "low")
+    after = begin + made + "def f(x):\n    y, k = begin(x), 0\n    while True:\n"
+    after += "        y, low = part(y, 0)\n        if float(low) - k <= %s or k > 3:\n" % one.limit
+    after += "            break\n        k = k + 1\n    return y.sum()\n"
+    calls = one.calls + "    print('result', f(x).item())\n"
+    return Case(before + calls, after + calls, "item", ["one round"], False)
+
+
+def drawn_up_to_a_size(one):
+    draw = one.drawn.choice(("rng.randint(0, %s - 2)", "rng.randrange(%s - 1)"))
+    head = "import random\nrng = random.Random(%d)\n" % one.drawn.randrange(9)
+    tried = "try:\n    print('result', f(torch.ones(5)).item())\nexcept Exception:\n    pass\n"
+    rest = [one.rest, "return (y * torch.arange(len(y))).sum()"]
+    before = _function(
+        "f", "x", one.first, "top = %s" % draw % "x.shape[0]", "y = y[top : top + 2]", *rest
+    )
+    after = _function("f", "x, top", one.first, "y = y[top : top + 2]", *rest)
+    before = before.replace('"eager"', '"eager", dynamic=True')
+    after = after.replace('"eager"', '"eager", dynamic=True')
+    made = "top = %s\n" % draw % "5"
+    told = ["Draw the number before the call", "torch raises an exception to the program"]
+    called = made + "f(torch.ones(5), top)\n"
+    return Case(head + before + tried, head + after + called, "drawn up to a size", told, False)
+
+
+def counted_by_key(one):
+    head = "import collections\nserved = collections.Counter()\nnames = ('a', 'b', 'c')\n"
+    before = _function(
+        "f", "x, at", one.first, "served[names[at]] += 1", one.rest, "return y.sum()"
+    )
+    after = _function("f", "x", one.first, one.rest, "return y.sum()")
+    end = "print('result', *served.values())\n"
+    called = "    print('result', f(%s).item())\n"
+    calls = one.calls + called % "x, k % 3"
+    outside = one.calls + "    served[names[k % 3]] += 1\n" + called % "x" + end
+    told = ["A dict that the function fills"]
+    return Case(head + before + calls + end, head + after + outside, "growing dict", told, False)
+
+
+def appended_by_context(one):
+    head = "import contextlib\nkept = []\n"
+    head += "@contextlib.contextmanager\ndef section(name, kept):\n    start = len(kept)\n"
+    head += "    yield\n    kept.append((name, start))\n"
+    inside = ["with section('f', kept):"] + ["    " + it for it in one.rest]
+    before = _function("f", "x, kept", one.first, inside, "return y.sum()")
+    after = _function("f", "x", one.first, one.rest, "return y.sum()")
+    end = "print('result', len(kept))\n"
+    calls = one.calls + "    print('result', f(x, kept).item())\n" + end
+    outside = one.calls + "    with section('f', kept):\n"
+    outside += "        print('result', f(x).item())\n" + end
+    told = ["append outside of the compiled function"]
+    return Case(head + before + calls, head + after + outside, "growing list", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -318,6 +390,11 @@ SHAPES = (
     skipped_for_nothing,
     skipped_for_a_mean,
     passed_number,
+    sorted_by_key,
+    left_by_call,
+    drawn_up_to_a_size,
+    counted_by_key,
+    appended_by_context,
 )
 
 

@@ -1119,12 +1119,10 @@ def test_changes_stand_in_the_order_of_what_they_save():
     assert [one.seconds for one in advise.changes(document)] == [3.4, 1.0, 0.1]
     # what runs uncompiled costs time at each call, so it is listed whatever it saves
     assert sorted(one.seconds for one in advise.changes(document, most=2)) == [0.1, 3.4]
-    lines = [line for line in summary.summary(document).splitlines() if " s  " in line]
-    assert [line.partition(" s ")[0].strip() for line in lines] == [
-        "up to 3.40",
-        "up to 1.00",
-        "up to 0.10",
-    ]
+    lines = [line.strip() for line in summary.summary(document).splitlines()]
+    told = [re.match(r"(up to \S+ s|no figure)  ", line) for line in lines]
+    # of what torch raises to the program, nothing is spared: without it the compile goes on
+    assert [one.group(1) for one in told if one] == ["up to 3.40 s", "up to 1.00 s", "no figure"]
 
 
 def test_code_that_an_inner_block_replaced_is_counted_as_such():
@@ -1395,7 +1393,7 @@ def test_a_drawn_number_is_passed_and_no_setting_advised_with_which_torch_raises
     }
     (item,) = met(nodes, "item")
     (text,) = [one for one, patch in zip(item["help"], item["patches"]) if patch]
-    assert text.startswith("First change draws.py:14, draws.py:20, draws.py:26, where Python draws")
+    assert text.startswith("First change draws.py:14, draws.py:18, draws.py:24, where Python draws")
     setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
     assert run(setting + _DRAWS, "set")[0] is None  # torch raises an error
 

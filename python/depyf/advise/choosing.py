@@ -45,7 +45,8 @@ def first_patch(
             in_loop = any(kind != "try" for kind, _ in uses.uncut_around(file, line))
             of_loop = of_loop if in_loop else ""
         return of_loop or said["help"][1], ""
-    leaves = not uses.asks_for_none(file, line) or uses.ends_loop_around(file, line)
+    leaves = not uses.asks_for_none(file, line) or said["row"] == "item"
+    leaves = leaves or uses.ends_loop_around(file, line)
     if breaks.LEAVES.help[0].text in said["help"] and leaves:
         return breaks.LEAVES.help[0].text, ""
     if said["row"] in breaks.OF_NONE or said["row"] == "value of each object":

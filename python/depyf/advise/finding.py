@@ -79,6 +79,9 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
         more["gave_up"] = overview.compiled_times(nodes, node) if stopped else 0
         more.update(within=within, cause=cause)
         more["unsure"] = next_breaks(cause, advice)
+        if _OF_NUMBERS in settings_in(advice) and cause["kind"] != "recompile":
+            sorts = uses.sorted_at(file, line)  # with such numbers torch breaks the graph there
+            more["unsure"] += ((file, sorts),) * bool(sorts)
         if said["row"] == "branch" and advice.startswith(("torch.where", "torch.cond")):
             left = uses.values_needed_in_sides(file, line)  # there the graph breaks instead
             more["unsure"] += tuple((file, one) for one in left)
@@ -94,6 +97,8 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
     return sorted(one_for_each, key=rank_of)
 
 
+#: a setting with which a tensor's numbers are in the graph
+_OF_NUMBERS = "capture_scalar_outputs"
 #: what is told beside grad mode, which is often changed together with the mode of a module
 _SWITCHED = (
     " Where a module is in training mode at one call and not at another, which %s changes, torch "
@@ -125,6 +130,10 @@ def _with_one_advice_for_a_line(found: List[Change]) -> List[Change]:
     return kept
 
 
+#: rows of containers that the function itself fills
+_FILLED = ("growing dict", "growing list")
+
+
 def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tuple[str, int]]:
     """The place of the program that reads or changes the value of a recompile; None where torch
     does not tell, and where it is a library's.
@@ -132,6 +141,11 @@ def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tup
     from depyf.report import words
 
     file = said["file"]
+    inside = uses.body_line(*function_at) if said["kind"] == "container" else 0
+    if inside and said["row"] in _FILLED and (not file or words.in_library(file)):
+        find = uses.fills_at if said["row"] == "growing dict" else uses.grows_in_call
+        filled = find(function_at[0], inside, said["name"])
+        return (function_at[0], filled) if filled else None
     if file and not os.path.isabs(file) and function_at[0].endswith(file):
         file = function_at[0]
     named = re.findall(r"\w+", said["name"]) if said["kind"] == "value" else []

@@ -3,7 +3,7 @@
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from depyf.advice import breaks
-from depyf.advise.change import Change, shown_at
+from depyf.advise.change import Change, is_open, shown_at
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import (
     merged_by_advice,
@@ -15,7 +15,14 @@ from depyf.advise.joining import (
 from depyf.advise.order import Order, taken_one_by_one
 from depyf.advise.outside import counts_in, kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
-from depyf.advise.wording import left_out, saving, sentences_of, told_given_up
+from depyf.advise.wording import (
+    asked_first,
+    left_out,
+    saving,
+    sentences_of,
+    told_at,
+    told_given_up,
+)
 from depyf.schema import Document
 from depyf.terminal import place, shown
 
@@ -141,6 +148,18 @@ def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Ch
     return change._replace(left=left, **more)
 
 
+def _with_what_is_first(change: Change, every: List[Change]) -> Change:
+    """A change with what the changes save that its advice asks to make before it."""
+    from depyf.report import overview
+
+    first = asked_first(change)
+    each = change.each
+    for one in every if first else ():
+        if one is not change and told_at(one) & first and not is_open(one):
+            each = overview.joined(each, one.each)
+    return change._replace(each=each, seconds=sum(each.values()))
+
+
 def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[Change]:
     """See `Advice.listed`."""
     merged = without_done(one_for_each_advice(without_gone(merged_by_advice(found))))
@@ -152,6 +171,7 @@ def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[C
         return _listed(kept, most, nodes)
     # a failure without advice of its own that no other change removes is no change
     merged = [_told_whole(one, merged, nodes) for one in merged if one.advice]
+    merged = [_with_what_is_first(one, merged) for one in merged]
     order = Order(merged)
     chosen = taken_one_by_one(merged, {}, order.rank, most, order.told)
     places = {id(one.cause) for one in chosen}

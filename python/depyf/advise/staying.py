@@ -94,6 +94,8 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     of_numbers = _OF_NUMBERS not in settings_in(change.advice)
     file, begin = node.place
     needed = uses.values_needed_in(file, begin, of_numbers)
+    if not of_numbers and failing.file == file:
+        needed += [one for one in [uses.sorted_at(file, failing.line)] if one]
     if _uncut(node):  # elsewhere torch cuts the graph, and compiles what is in front of the cut
         needed = [one for one in needed if uses.uncut_around(file, one)]
     orders = failing.row in breaks.BECOME_TENSORS

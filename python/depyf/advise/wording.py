@@ -13,8 +13,7 @@ from depyf.terminal import place, shown
 
 _GAVE_UP = (
     "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
-    "uncompiled, and what else those would be compiled again for is not known, so the seconds are "
-    "what was spent, of which less may be saved"
+    "uncompiled. The seconds were spent, and a change may save less"
 )
 #: as above, of what the same change has said already
 _GAVE_UP_TOO = "torch stopped compiling the function after %d compile%s, too"
@@ -24,11 +23,29 @@ _NAMED = 4
 
 def waits(change: Change, above: List[Change]) -> bool:
     """Whether a change is to be made after one that does not stand above it."""
+    return not asked_first(change) <= set().union(*map(told_at, above))
+
+
+def asked_first(change: Change) -> Set[str]:
+    """The places that the advice of a change says to change before."""
+    found = re.findall(r"\b(?:First|Then) change (.+?), where ", change.advice)
+    return {at for one in found for at in one.split(", ")}
+
+
+#: rows that name the line which needs the number of a tensor
+_NEEDED = tuple(one for one in breaks.BY_KEY if one.startswith("item "))
+
+
+def told_at(change: Change) -> Set[str]:
+    """The places at which a change is told, and of the lines that need its number."""
     from depyf.report.words.stacks import short_place
 
-    first = re.match(r"First change (.+?), where ", change.advice)
-    told = {short_place(*shown_at(each)) for one in above for each in (one,) + one.also}
-    return first is not None and not set(first.group(1).split(", ")) <= told
+    found = set()
+    for one in (change,) + change.also:
+        file, line = shown_at(one)
+        needing = re.findall(r"\bline (\d+)\b", one.words) if one.row in _NEEDED else []
+        found |= {short_place(file, at) for at in [line, *map(int, needing)]}
+    return found
 
 
 def saving(change: Change) -> str:
@@ -37,6 +54,8 @@ def saving(change: Change) -> str:
         return "no figure yet"
     if change.kept_out or stays_uncompiled(change) or not all(rests(change).values()):
         return "no figure"
+    if fails(change) and change.cause["failure"].get("raised"):
+        return "no figure"  # without it the compile goes on
     if change.unsure or change.counts:
         return "may save or cost compile time"
     more = " more" if change.alone - change.seconds >= 0.005 else ""
@@ -245,7 +264,15 @@ def left_out(change: Change) -> str:
     failing = [one for one in (change,) + change.also + change.gone if fails(one)]
     if not failing:
         return ""
+    ended = [one for one in failing if one.cause["failure"].get("raised")]
+    failing = [one for one in failing if one not in ended]
     nodes = [one.cause["nodes"][0] for one in failing]
+    end = "" if change.words.endswith(".") else "."
+    if ended:
+        at = _in_words([place(*shown_at(one), False) for one in ended])
+        end += " At %s torch raises an exception to the program." % at
+    if not nodes:
+        return end
     names = list(dict.fromkeys(_subject(one) for one in nodes if not one.through))
     wrappers: Dict[str, List[str]] = {}  # by the function that they are around
     for one in [each for each in nodes if each.through]:
@@ -258,7 +285,6 @@ def left_out(change: Change) -> str:
     more = len(names) - _MOST_SUBJECTS
     names[_MOST_SUBJECTS:] = ["%d more" % more] * (more > 0)
     told = _in_words(names)
-    end = "" if change.words.endswith(".") else "."
     form = "%s %s run%s uncompiled at each call because of %s; that time is not counted."
     is_one = len(names) == 1 and sum(map(len, wrappers.values())) < 2
     lines = {(one.file, one.line) for one in failing}

@@ -121,6 +121,17 @@ def f(x, step):
 
 result = [f(torch.ones(2, 2), step) for step in range(3)]
 """
+_DRAWN_TO_A_SIZE = """
+import random
+rng = random.Random(0)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    top = rng.randint(0, x.shape[0] - 4)
+    return x[top : top + 4] * 2
+
+result = [f(torch.ones(size, 3)) for size in (8, 10, 12)]
+"""
 _CAUSAL = """
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -446,6 +457,30 @@ with lock:
         reason=r"fake tensor|fake impl",
         where=r"no fake impl registered|register_fake",
         names=r"`(?P<name>[\w.]+)\.register_fake`",
+    ),
+    row(
+        "drawn up to a size",
+        "Python's random draws a number up to one that differs from call to call, for which torch "
+        "needs a constant.",
+        [
+            helps(
+                "Draw the number before the call, and pass it as an argument, with "
+                "torch.compile(..., dynamic=True): without it, a second number compiles again.",
+                _DRAWN_TO_A_SIZE,
+                """
+import random
+rng = random.Random(0)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, top):
+    return x[top : top + 4] * 2
+
+result = [f(torch.ones(size, 3), rng.randint(0, size - 4)) for size in (8, 10, 12)]
+""",
+            )
+        ],
+        reason=r"SymNodeVariable\(\) is not a constant",
+        where=r"\n\? line \d+ draws up to it",
     ),
     row(
         "number as a constant",

@@ -152,7 +152,7 @@ DECIDED_FIRST = (
 #: as above, where it has code at which torch raises an error with the setting
 DRAWN_FIRST = (
     "First change {at}, where Python draws a random number: the setting applies to the whole "
-    "program, and with it torch raises an error there. Then "
+    "program, and with it torch may raise an error there, or leave the function uncompiled. Then "
 )
 
 
@@ -168,7 +168,8 @@ ROWS = (
         "number drawn by Python",
         "{at} draws a random number with Python's random inside of the compiled function. torch "
         "makes a tensor of it, and cannot use that where the number is needed. torch's "
-        "capture_scalar_outputs does not help: with it, torch raises an error.",
+        "capture_scalar_outputs does not help: with it, torch raises an error, or leaves the "
+        "function uncompiled.",
         [
             helps(
                 "Draw the number before the call, and pass it as an argument, with "
@@ -518,7 +519,8 @@ result = f(torch.ones(3))
             ),
             helps(
                 "torch._dynamo.config.capture_scalar_outputs = True keeps .item() in the graph, "
-                "unless Python needs the number for a branch, a range or an element of a list.",
+                "unless Python needs the number for a branch, a range, a sort or an element of a "
+                "list.",
                 _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True\n" + _ITEM,
                 "torch._dynamo.config.capture_scalar_outputs = True",

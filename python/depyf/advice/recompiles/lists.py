@@ -120,8 +120,8 @@ ROWS = (
         "",
         [
             helps(
-                "torch unrolls the loop over it, so it compiles for each length: stack the "
-                "elements into one tensor, or pad to one length.",
+                "torch unrolls each loop over it, so it compiles for each length: stack the "
+                "elements into one tensor for all of these loops, or pad to one length.",
                 _LENGTH,
                 """
 @torch.compile(backend="eager", dynamic=True)

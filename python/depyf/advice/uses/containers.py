@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from depyf.advice.uses.names import (
     container_of,
+    given_by,
     is_of_numbers,
     is_size,
     made_of,
@@ -23,6 +24,7 @@ from depyf.advice.uses.trees import (
     function_starting_at,
     innermost,
     last_line,
+    only_named,
     parsed,
     read_at,
     tree_of,
@@ -96,6 +98,11 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
     function = read_at(file, line)[1]
     if function is None:
         return set()
+    return _own_uses(function, name)
+
+
+def _own_uses(function: Any, name: str) -> Set[str]:
+    """As `container_uses`, of a function."""
     parents = {one: node for node in walked(function) for one in ast.iter_child_nodes(node)}
     base = name.partition("[")[0]  # of `stats['loss']` the list, not the dict around it
     names = {one + name[len(base) :] for one in named_as(function, base)}
@@ -105,6 +112,24 @@ def container_uses(file: str, line: int, name: str) -> Set[str]:
             if isinstance(node.ctx, ast.Load) and not _asks_what_it_is(parents.get(node)):
                 found.add(_use_of(node, parents))
     return found
+
+
+def grows_in_call(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that gives a container to a function of the file
+    which adds to it; 0 for none.
+    """
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    for node in walked(function):
+        given = list(node.args) if isinstance(node, ast.Call) else []
+        given += [one.value for one in node.keywords] if given or isinstance(node, ast.Call) else []
+        if any(path_of(one) in names for one in given):
+            called = only_named(tree, method_of(node) or getattr(node.func, "id", ""))
+            for to, value in given_by(node, called).items() if called is not None else ():
+                used = path_of(value) in names and _own_uses(called, to)
+                if used and "grows" in used:
+                    return int(node.lineno)
+    return 0
 
 
 def _asks_what_it_is(node: Any) -> bool:
@@ -314,6 +339,23 @@ def tests_and_fills(file: str, line: int, name: str) -> bool:
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             filled = filled or path_of(node.value) == name
     return asked and filled
+
+
+def fills_at(file: str, line: int, name: str) -> int:
+    """The first line, in the function around a line, that gives a dict a key which no source tells;
+    0 for none.
+    """
+    function = read_at(file, line)[1]
+    names = named_as(function, name) if function is not None else set()
+    found = [
+        int(node.lineno)
+        for node in walked(function)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and path_of(node.value) in names
+        and not isinstance(unwrapped(node.slice), ast.Constant)
+    ]
+    return min(found, default=0)
 
 
 def sets_in(source: str, name: str) -> bool:

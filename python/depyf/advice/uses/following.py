@@ -5,7 +5,16 @@ followed.
 import ast
 from typing import Any, Callable, Iterator, List, Set
 
-from depyf.advice.uses.names import assigned, given_by, named_as, names_in, path_of
+from depyf.advice.uses.containers import GROWS
+from depyf.advice.uses.names import (
+    assigned,
+    container_of,
+    given_by,
+    method_of,
+    named_as,
+    names_in,
+    path_of,
+)
 from depyf.advice.uses.trees import HAS_ENDS, last_line, only_named, read_at, statement_at, walked
 
 #: the expressions of a node that need a value
@@ -46,6 +55,72 @@ def where_used(file: str, line: int, needs: Needs) -> int:
     return (
         first_needing(tree, function, names, line, needs, deep=True, numbers=True) if names else 0
     )
+
+
+def where_kept(file: str, line: int, needs: Needs) -> int:
+    """As `where_used`, in the same function alone, of what keeps the number in a container, too."""
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not HAS_ENDS:
+        return 0
+    names: Set[str] = set()
+
+    def keeps(node: Any) -> bool:
+        parts: List[Any] = list(ast.walk(node))
+        calls = [one for one in parts if turns_into_number(one)]
+        here = any(one.lineno <= line <= last_line(one) for one in calls)
+        return here and _holds(node, set()) or bool(names) and _holds(node, names)
+
+    nodes: List[Any] = [one for one in walked(function) if hasattr(one, "lineno")]
+    before = None
+    while before != names:
+        before = set(names)
+        for node in nodes:
+            if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                if node.value is not None and keeps(node.value):
+                    names |= assigned(node) | {path_of(container_of(one)) for one in _targets(node)}
+            elif isinstance(node, ast.For) and names:
+                names |= _elements(node.target, node.iter, names)
+            elif isinstance(node, ast.Call) and method_of(node) in GROWS:
+                if any(map(keeps, node.args)):
+                    names.add(path_of(container_of(getattr(node.func, "value", None))))
+        names.discard("")
+    found = [one for node in nodes for one in needs(tree, node) if keeps(one)]
+    return min((int(one.lineno) for one in found), default=0)
+
+
+def _targets(node: Any) -> List[Any]:
+    return list(getattr(node, "targets", None) or [node.target])
+
+
+def numbers_given(file: str, line: int) -> Set[str]:
+    """The names to which a line assigns Python numbers that a function of the file makes of
+    tensors, and returns to it.
+    """
+    tree, function = read_at(file, line)
+    statement: Any = statement_at(function, line) if function is not None else None
+    call = getattr(statement, "value", None)
+    if tree is None or not isinstance(call, ast.Call):
+        return set()
+    called = only_named(tree, getattr(call.func, "attr", None) or getattr(call.func, "id", ""))
+    names: Set[str] = set()
+    for node in walked(called):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+            if _holds(node.value, set()) or names and _holds(node.value, names):
+                names |= assigned(node)
+
+    def is_number(value: Any) -> bool:
+        return _holds(value, set()) or bool(names) and _holds(value, names)
+
+    found: Set[str] = set()
+    targets = [each for one in _targets(statement) for each in getattr(one, "elts", [one])]
+    for node in walked(called):
+        if isinstance(node, ast.Return) and node.value is not None:
+            values = getattr(node.value, "elts", [node.value])
+            if len(values) != len(targets):
+                values = [node.value] * len(targets)
+            pairs = zip(targets, values)
+            found |= {path_of(to) for to, value in pairs if is_number(value)}
+    return found - {""}
 
 
 #: expressions that are numbers where what they are made of is, and texts of such
@@ -145,6 +220,25 @@ def turns_into_number(node: Any) -> bool:
     if isinstance(name, ast.Attribute):
         return name.attr in ("item", "tolist")
     return isinstance(name, ast.Name) and name.id in _MAKE_NUMBERS
+
+
+def parts_of_number(node: Any) -> Iterator[Any]:
+    """The parts of an expression that are, or give, the number that it is or keeps: not what a
+    function other than of numbers, or a method of a tensor, is given.
+    """
+    work = [node]
+    while work:
+        one = work.pop()
+        yield one
+        if not isinstance(one, ast.Call):
+            work += list(ast.iter_child_nodes(one))
+        elif gives_number(one):
+            work += one.args
+
+
+def gives_number(call: ast.Call) -> bool:
+    """Whether a call is of a function that gives numbers or lists of numbers."""
+    return getattr(call.func, "id", "") in _GIVE_NUMBERS
 
 
 def _is_identity(test: ast.AST) -> bool:

@@ -1,11 +1,12 @@
 """Where a program's loops begin, and what is in a round of them."""
 
 import ast
-from typing import Any, List, Set, Tuple, Union
+from typing import Any, Iterator, List, Set, Tuple, Union
 
 from depyf.advice.uses.containers import shows
+from depyf.advice.uses.following import first_needing, numbers_given
 from depyf.advice.uses.names import method_of, names_in, path_of
-from depyf.advice.uses.needs import decided_at, values_needed_in
+from depyf.advice.uses.needs import decided_at, tests_of, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
 
 
@@ -22,6 +23,29 @@ def ends_loop_around(file: str, line: int) -> int:
                 if decided in inside and ends_round(file, decided):
                     return decided
     return 0
+
+
+def ends_loop_by_call(file: str, line: int) -> int:
+    """The line, in the innermost loop around a line, that ends a round or the loop by a Python
+    number of a tensor that a function which the line calls gives it; 0 where there is none.
+    """
+    loops = [at for kind, at in uncut_around(file, line) if kind != "try"]
+    names = numbers_given(file, line) if loops else set()
+    tree, function = read_at(file, line)
+    if tree is None or not names:
+        return 0
+    for node in walked(function):
+        if isinstance(node, (ast.For, ast.While)) and node.lineno == loops[-1]:
+            if isinstance(node, ast.While) and names & names_in(node.test):
+                return node.lineno
+            decided = first_needing(tree, function, names, line, _tests, deep=False, numbers=True)
+            inside = node.body[0].lineno <= decided <= last_line(node)
+            return decided if inside and ends_round(file, decided) else 0
+    return 0
+
+
+def _tests(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    yield from tests_of(node)
 
 
 def loop_at(file: str, line: int) -> bool:

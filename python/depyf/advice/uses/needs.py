@@ -6,8 +6,11 @@ from typing import Any, Dict, Iterator, List, Set
 from depyf.advice.uses.containers import GROWS, makes_container
 from depyf.advice.uses.following import (
     first_needing,
+    gives_number,
     makes_number,
+    parts_of_number,
     turns_into_number,
+    where_kept,
     where_needed,
     where_used,
 )
@@ -15,6 +18,7 @@ from depyf.advice.uses.names import (
     assigned,
     container_of,
     imported,
+    is_size,
     made_of,
     method_of,
     names_in,
@@ -135,15 +139,22 @@ def drawn_at(file: str, line: int) -> int:
     drawn: Dict[str, int] = {}  # name -> where its number is drawn
 
     def found_in(node: Any) -> int:
-        for one in ast.walk(node):
+        for one in parts_of_number(node):
             if isinstance(one, ast.Call) and _draws(tree, one):
                 return one.lineno
             if isinstance(one, ast.Name) and one.id in drawn:
                 return drawn[one.id]
         return 0
 
+    def calls_others(node: Any) -> bool:  # what they give may be a tensor
+        parts = list(parts_of_number(node))
+        calls = [one for one in parts if isinstance(one, ast.Call) and not is_size(one)]
+        return any(not gives_number(one) and not _draws(tree, one) for one in calls)
+
     for node in sorted(filter(_is_assignment, walked(function)), key=lambda one: one.lineno):
-        if last_line(node) < line and node.value is not None and found_in(node.value):
+        if last_line(node) >= line or node.value is None or calls_others(node.value):
+            continue
+        if found_in(node.value):
             drawn.update(dict.fromkeys(assigned(node), found_in(node.value)))
     found = 0
     for node in walked(function):
@@ -153,6 +164,26 @@ def drawn_at(file: str, line: int) -> int:
             if isinstance(node, (ast.Call, ast.Name)):
                 found = found or found_in(node)
     return found
+
+
+def draws_in(file: str, line: int) -> List[int]:
+    """The lines of the function around a line that draw a number with Python's `random` in a way
+    that torch traces.
+    """
+    tree, function = read_at(file, line)
+    return sorted(
+        {
+            node.lineno
+            for node in walked(function)
+            if tree is not None and isinstance(node, ast.Call) and _draws(tree, node)
+            if path_of(node.func).rpartition(".")[2] in DRAW
+            and of_module(tree, path_of(node.func)) != "random.random"
+        }
+    )
+
+
+#: the methods of `random.Random` whose calls torch traces
+DRAW = ("randint", "random", "randrange", "uniform")
 
 
 def _is_assignment(node: Any) -> bool:
@@ -210,6 +241,13 @@ def ordered_at(file: str, line: int) -> int:
             if any(path_of(key) in _KEYS_OF_NUMBERS for key in _keys_of(node)):
                 return node.lineno
     return where_used(file, line, _ordered)
+
+
+def sorted_at(file: str, line: int) -> int:
+    """The line, in the same function, that sorts, or picks by a key of, what keeps the Python
+    number that a line makes of a tensor; 0 as above.
+    """
+    return where_kept(file, line, _sorted)
 
 
 #: functions by whose results tensors are ordered as Python numbers
@@ -290,6 +328,15 @@ def prints_number(file: str, line: int) -> bool:
     return False
 
 
+def decides_at(file: str, line: int) -> bool:
+    """Whether a line compares something; True where its source is not there."""
+    function = read_at(file, line)[1]
+    return function is None or any(
+        isinstance(one, ast.Compare) and one.lineno <= line <= last_line(one)
+        for one in walked(function)
+    )
+
+
 def tests_of(node: ast.AST) -> Iterator[Any]:
     """The expressions on which a node decides."""
     if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
@@ -318,6 +365,16 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 def _ordered(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """What `max`, `min` and sorting compare."""
     yield from (one.body for one in _keys_of(node) if isinstance(one, ast.Lambda))
+
+
+def _sorted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node sorts, or picks the largest or smallest of by a key."""
+    if isinstance(node, ast.Call):
+        name = method_of(node) or getattr(node.func, "id", "")
+        if name == "sort" and isinstance(node.func, ast.Attribute):
+            yield node.func.value
+        elif name == "sorted" or name in ("max", "min") and _keys_of(node):
+            yield from node.args[:1]
 
 
 def _keys_of(node: ast.AST) -> List[Any]:

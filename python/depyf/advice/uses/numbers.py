@@ -14,6 +14,7 @@ from depyf.advice.uses.names import (
     path_of,
     unwrapped,
 )
+from depyf.advice.uses.needs import DRAW
 from depyf.advice.uses.trees import (
     HAS_ENDS,
     functions_of,
@@ -201,10 +202,6 @@ def numpy_draw_at(file: str, line: int) -> str:
     return ""
 
 
-#: the methods of `random.Random` whose calls torch traces
-_DRAW = ("randint", "random", "randrange", "uniform")
-
-
 def object_draw_at(file: str, line: int) -> str:
     """The method of an object, named as those of `random.Random`, that a line calls to draw a
     number, as the program spells it; "" for none, and for functions of modules.
@@ -213,7 +210,7 @@ def object_draw_at(file: str, line: int) -> str:
     for node in walked(tree):
         if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
             called = path_of(node.func)
-            if method_of(node) in _DRAW and called.partition(".")[0] not in ("", *imported(tree)):
+            if method_of(node) in DRAW and called.partition(".")[0] not in ("", *imported(tree)):
                 return called
     return ""
 

@@ -92,6 +92,8 @@ class Node(Titled):
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = whole_number(metrics.get("fail_user_frame_lineno"))
+        if self.failure:
+            words.describe_needed_constant(self.failure)
         if self.failure and self.failure["row"] == "iterator" and self._is_comprehension():
             # its argument is what Python made of the list: no change of that line gives another
             why = "torch compiles it by itself because it did not take in the function around it."

@@ -75,6 +75,7 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     """
     _place_of_tensor(node, reason)
     words.place_reason(reason, _stacks_of(node, reason["tried"]))
+    words.describe_container(reason, node.place)
     words.describe_rate(reason, node.caller[0])
     whole = str((node.function or {}).get("source") or "")
     _fill_after(reason, node.entry, whole, node.breaks, node.place)

@@ -50,6 +50,7 @@ from depyf.report.words.constants import (
 from depyf.report.words.failures import (
     RUNNING,
     UNFINISHED,
+    describe_needed_constant,
     from_then_on,
     given_to,
     given_up,
@@ -74,6 +75,7 @@ from depyf.report.words.objects import (
     describe_wrapped,
 )
 from depyf.report.words.reasons import (
+    describe_container,
     describe_rate,
     guarded_at,
     name_decided,
@@ -105,6 +107,7 @@ __all__ = [
     "describe_behind",
     "describe_beside",
     "describe_constant",
+    "describe_container",
     "describe_decided_size",
     "describe_decision",
     "describe_differing",
@@ -115,6 +118,7 @@ __all__ = [
     "describe_kept",
     "describe_logged_alone",
     "describe_methods",
+    "describe_needed_constant",
     "describe_numbers",
     "describe_object",
     "describe_other_object",

@@ -209,6 +209,8 @@ def _given(
         looped = break_rows.LEAVES.help
     elif looped and uses.ends_loop_around(filename, line):
         looped = break_rows.LEAVES.help
+    elif looped and uses.ends_loop_by_call(*_loop_around(filename, line, stack)):
+        looped = break_rows.LEAVES.help
     elif looped and _is_body_called(filename, line, stack):
         looped = ()
     given = advice_of(row, names) + [(one.text, "") for one in looped]
@@ -288,7 +290,13 @@ def name_needed(found: Sequence[Said]) -> None:
     """
     needed = [one for one in found if one["row"] in _NEEDED]
     used = [(one["file"], one["line"], _use_of(one["file"], one["line"])[0]) for one in needed]
-    drawn = [(one["file"], one["line"]) for one in found if one["row"] == _DRAWN_ROW]
+    drawn = [
+        (one["file"], uses.drawn_at(one["file"], one["line"]) or one["line"])
+        for one in found
+        if one["row"] == _DRAWN_ROW
+    ]
+    items = {(one["file"], one["line"]) for one in found if one["row"] == "item"}
+    drawn += [(file, at) for file, line in items for at in uses.draws_in(file, line)]
     begins = [
         form.format(at=", ".join(short_place(*one) for one in sorted(set(places))))
         for form, places in (

@@ -220,6 +220,25 @@ def of_failure(
     return found
 
 
+#: the row of a number that changes where torch needs a constant
+_CONSTANT = "number as a constant"
+
+
+def describe_needed_constant(found: Said) -> None:
+    """Says what helps against a number that is no constant by what its line does: it draws one up
+    to it, or decides; of other lines that is not known.
+    """
+    if found["row"] != _CONSTANT:
+        return
+    at = found["file"], found["line"]
+    if found["line"] in uses.draws_in(*at):
+        row = break_rows.BY_KEY["drawn up to a size"]
+        found.update(row=row.key, why=row.words)
+        found.update(help=[one.text for one in row.help], patches=[one.patch for one in row.help])
+    elif not uses.decides_at(*at):
+        found.update(help=[], patches=[])
+
+
 def outcome(failure: Said) -> str:
     """What a failed compile came to, for a label: the function ran as plain Python, or not at
     all.

@@ -232,6 +232,19 @@ def name_readers(found: Iterable[Said]) -> None:
         ]
 
 
+def describe_container(found: Said, function_at: Tuple[str, int]) -> None:
+    """Says what helps against a container that the function itself fills, where the line that torch
+    recorded does not tell: none, or a library's.
+    """
+    file, line = function_at[0], uses.body_line(*function_at)
+    if not line or found["line"] and not in_library(found["file"]):
+        return
+    if found["row"] in _LENGTHS and uses.grows_in_call(file, line, found["name"]):
+        advise(found, "growing list")
+    elif found["row"] == "keys" and uses.fills_at(file, line, found["name"]):
+        advise(found, "growing dict")
+
+
 #: rows of an integer that changes at each call, each with advice that holds for those before, too
 _OF_COUNTERS = ("counter", "counter that indexes", "counter that decides")
 

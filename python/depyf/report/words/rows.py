@@ -218,7 +218,10 @@ def list_row(used: Set[str]) -> str:
 def keys_row(found: Said) -> str:
     """The row of other keys, by what the function does with the dict."""
     fills = uses.tests_and_fills(found["file"], found["line"], found["name"])
-    return "dict that is filled" if fills else "keys"
+    if fills:
+        return "dict that is filled"
+    filled_at = uses.fills_at(found["file"], found["line"], found["name"])
+    return "growing dict" if filled_at else "keys"
 
 
 #: the dictionary of the modules in a container, such as a ModuleList
@@ -249,6 +252,8 @@ def length_row(found: Said) -> str:
     if re.search(r"^[\w.]+\[[^\]=]+\]\s*[-+*/|&]?=(?!=)|\.(setdefault|update)\(", source):
         return "growing dict"
     if "grows" in used:
+        return "growing list"
+    if uses.grows_in_call(found["file"], found["line"], found["name"]):
         return "growing list"
     if re.search(r"\bfor\b.*\bin\b", source):
         return "length"

@@ -1,0 +1,219 @@
+"""Advice that holds by what a program does with a value in other lines than the one torch names."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from followed import run  # noqa: E402
+
+from programs import TORCH  # noqa: E402
+
+from depyf import advise  # noqa: E402
+from depyf.advise.wording import saving  # noqa: E402
+
+pytestmark = pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+
+HEAD = "import random\nimport torch\n\n"
+COMPILED = '@torch.compile(backend="eager")\n'
+
+
+def told_of(text, tmp_path):
+    """(the changes of a program, all that is told of them)."""
+    advice = run(HEAD + text, str(tmp_path / "program.py")).advice
+    return advice.listed(), advise.text(advice.document, advice=advice)
+
+
+SORTED = (
+    COMPILED
+    + """def f(x):
+    out = []
+    for v in x:
+        out.append((round(v.item(), 4), 1))
+    return %s
+
+f(torch.arange(3.0))
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "order, breaks",
+    [
+        ("sorted(out, key=lambda p: (-p[0], p[1]))", True),
+        ("max(out, key=lambda p: p[0])", True),
+        ("sorted(out)", True),
+        ("max([p[0] for p in out])", False),
+        ("sorted([x.shape[0], 2])", False),
+    ],
+)
+def test_the_line_that_sorts_what_keeps_a_tensors_numbers_is_named_without_a_figure(
+    order, breaks, tmp_path
+):
+    (change,), told = told_of(SORTED % order, tmp_path)
+    assert ("may save or cost compile time" == saving(change)) == breaks
+    assert ("program.py:9: torch traces up to there" in told) == breaks
+    assert ("unrolls the loop" in told) != breaks
+
+
+LEFT = (
+    """def part(x, h):
+    y = x + h * x.sin()
+    err = max(float((y - x).abs().max()) for _ in range(2))
+    return y, %s
+
+"""
+    + COMPILED
+    + """def f(x, h):
+    while True:
+        y, err = part(x, h)
+        if err <= 0.1:
+            break
+        h = h * 0.5
+    return y + 1
+
+f(torch.ones(3), 0.5)
+"""
+)
+
+
+@pytest.mark.parametrize("given, ends", [("err * h", True), ("h * 0.01", False)])
+def test_a_loop_that_a_called_functions_number_ends_is_not_said_to_be_unrolled(
+    given, ends, tmp_path
+):
+    told = told_of(LEFT % given, tmp_path)[1]
+    assert ("compile a function that makes one round" in told) == ends
+    assert not ends or "unrolls the loop" not in told
+
+
+DRAWN = (
+    COMPILED
+    + """def weather(t):
+    level = (torch.sin(t) + 0.2 * %s).relu()
+    level = level * 2
+    return round(level.item(), 2)
+
+"""
+    + COMPILED
+    + """def choose(x, w):
+    best = int(x.argmax())
+    return x[best] * w.sum()
+
+for n in range(2):
+    weather(torch.ones(()) * n), choose(torch.arange(4.0) * n, torch.ones(4))
+"""
+)
+
+
+@pytest.mark.parametrize("draw, at", [("random.random()", 0), ("random.uniform(0, 1)", 6)])
+def test_a_draw_is_to_be_changed_before_the_setting_only_where_torch_traces_it(draw, at, tmp_path):
+    changes, told = told_of(DRAWN % draw, tmp_path)
+    item = next(one for one in changes if one.row == "item")
+    assert ("First change program.py:%d, where Python draws" % at in item.advice) == bool(at)
+    assert "where Python draws a random number" in told or not at
+    assert ("level" in told) or "random.random" in told or at
+
+
+SIZED = (
+    COMPILED.replace('"eager"', '"eager", dynamic=True')
+    + """def crop(img):
+    top = %s
+    return img[top : top + 4] * 2
+
+rng = random.Random(2)
+for n in (8, 10):
+    crop(torch.ones(n, 3))
+"""
+)
+
+
+def test_a_number_drawn_up_to_a_size_is_drawn_before_the_call(tmp_path):
+    (change,), told = told_of(SIZED % "rng.randint(0, img.shape[0] - 4)", tmp_path)
+    assert change.advice.startswith("Draw the number before the call")
+    assert "program.py:6 torch raises an exception to the program." in told
+    assert "uncompiled" not in told and saving(change) == "no figure"
+
+
+FILLED = (
+    "from collections import Counter\nNAMES = ['a', 'b', 'c']\n\n"
+    + COMPILED
+    + """def board(x, served, at):
+    y = x.sin()
+    served[NAMES[at]] += 1
+    return y + 1
+
+served = Counter()
+for n in range(6):
+    board(torch.ones(3), served, n % 3)
+"""
+)
+
+
+def test_a_dict_that_the_function_counts_in_is_filled_outside_of_it(tmp_path):
+    changes, told = told_of(FILLED, tmp_path)
+    assert "remove the keys" not in told
+    (change,) = [one for one in changes if one.row == "growing dict"]
+    assert change.shown_at[1] == 10
+
+
+BY_CONTEXT = (
+    """from contextlib import contextmanager
+
+@contextmanager
+def section(name, totals):
+    start = len(totals)
+    yield
+    totals.append((name, start))
+
+"""
+    + COMPILED
+    + """def energy(x, totals):
+    with section("energy", totals):
+        y = x.sin()
+    return y.sum()
+
+totals = []
+for _ in range(4):
+    energy(torch.ones(3), totals)
+"""
+)
+
+
+def test_a_list_to_which_a_context_manager_appends_is_appended_to_outside(tmp_path):
+    (change,), _ = told_of(BY_CONTEXT, tmp_path)
+    assert "append outside of the compiled function" in change.advice
+    assert change.shown_at[1] == 14
+
+
+FIRST = (
+    COMPILED
+    + """def f(x):
+    total = x.sum().item()
+    return x[int(total), 1] * 2
+
+@torch.compile(backend="eager")
+def g(x, seen):
+    seen.append(x.sum().item())
+    return x + 1
+
+f(torch.ones(4, 4) / 8)
+seen = []
+for _ in range(3):
+    g(torch.ones(3), seen)
+"""
+    + COMPILED
+    + """def h(x):
+    return x * x.sum().item()
+
+h(torch.ones(3))
+"""
+)
+
+
+def test_what_is_to_be_changed_first_is_not_counted_again_as_more(tmp_path):
+    changes, _ = told_of(FIRST, tmp_path)
+    (item,) = [one for one in changes if one.row == "item"]
+    assert "First change " in item.advice
+    listed = changes.index(item)
+    for one in changes[listed + 1 :]:
+        if one.row.startswith("item "):
+            assert one.seconds < 0.005
