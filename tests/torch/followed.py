@@ -247,10 +247,20 @@ def _broken(nodes, row, source):
     return {one["line"] for one in met if (one["row"], one["source"]) == (row, source)}
 
 
-def gone(change, before, after):
-    """What a change is about or also removes, and is met after it."""
+def gone(change, before, after, by_hand=()):
+    """What a change is about or also removes, and is met after it.
+
+    Args:
+        by_hand: what is told of lines that are not in the patch; what goes with these stays.
+    """
+    from depyf.advise.change import shown_at
+    from depyf.terminal import place
+
     left = []
+    unchanged = {one.rpartition(": ")[2] for one in by_hand}
     for one in (change,) + change.gone:
+        if one is not change and place(*shown_at(one), False) in unchanged:
+            continue
         if one.kind == "recompile":
             (key,) = _recompiled(one.cause["nodes"][0])
             nodes = [each for each in after.advice.nodes if not each.is_limit]
@@ -313,7 +323,8 @@ def _follow(text, base):
             if shown:
                 print("no place for the patch of", number, change.row)
             continue
-        text = _by_hand(new, not_patched(change, first.advice.nodes, False))
+        by_hand = not_patched(change, first.advice.nodes, False)
+        text = _by_hand(new, by_hand)
         after = run(text, "%s_%d.py" % (base, number))
         counts = [len(one.advice.nodes) for one in (first, before, after)]
         more = re.search(r"compiles, (\d+)", told)
@@ -326,7 +337,7 @@ def _follow(text, base):
         elif not same(first.result, after.result):
             wrong.append("other results: %s, %s" % (first.result, after.result))
         else:
-            wrong += gone(change, before, after)
+            wrong += gone(change, before, after, by_hand)
             if counts[2] > counts[1] and not is_late(change):
                 wrong.append("%d compiles, %d before" % (counts[2], counts[1]))
             if counts[2] > counts[0] - promised and not (late or is_late(change)):
