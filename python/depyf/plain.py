@@ -8,11 +8,29 @@ import types
 
 TYPE_CHECKING = False  # as type checkers read it; `typing` is not loaded with the package
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, Optional
+    from typing import Any, Dict, Iterable, List, Optional, Set
 
 _MISSING = object()
 #: descriptors that are written in C, of which those of the program's objects run no Python
 _NATIVE = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def code_objects(code: types.CodeType) -> "List[types.CodeType]":
+    """`code` and every code object among its constants, at any depth, outermost first. One that
+    several share is in the list once.
+    """
+    found: "List[types.CodeType]" = []
+    pending = [code]
+    seen: "Set[int]" = set()  # by id: `__eq__` of code objects compares all of two
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        found.append(current)
+        nested = [one for one in current.co_consts if type(one) is types.CodeType]
+        pending.extend(reversed(nested))
+    return found
 
 
 def is_one_of(kind: type, kinds: "Iterable[type]") -> bool:

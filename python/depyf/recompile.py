@@ -9,13 +9,13 @@ import re
 import sys
 import types
 from types import MappingProxyType
-from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Set, Tuple
+from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from depyf import _core
 from depyf.files import write_atomically
 from depyf.function_source import identifier
 from depyf.interrupts import pass_on
-from depyf.plain import name_of, plain_dict
+from depyf.plain import code_objects, name_of, plain_dict
 from depyf.recompiling.attempt import Recompiled as Recompiled
 from depyf.recompiling.attempt import attempt_of
 from depyf.recompiling.proving import PROVEN as PROVEN
@@ -192,14 +192,7 @@ def _program_globals(
 ) -> Iterable[str]:
     """The program's own among the globals in `code` that are named like those that torch installs;
     none where neither what is installed nor the globals are known."""
-    codes = [code]
-    seen: Set[int] = set()  # by id: code objects may share one
-    while codes:
-        one = codes.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        codes += [const for const in one.co_consts if type(const) is types.CodeType]
+    for one in code_objects(code):
         for name in one.co_names:
             if not _NAMED_LIKE_TORCHS.match(name) or name == "__import__":
                 continue

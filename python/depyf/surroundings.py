@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from depyf.plain import is_one_of, plain_dict
+from depyf.plain import code_objects, is_one_of, plain_dict
 
 _MISSING = object()
 # Of integers that are shown.
@@ -150,17 +150,7 @@ def _annotated(function: types.FunctionType) -> bool:
 
 def global_names(code: types.CodeType) -> Set[str]:
     """Names among which are all globals that `code` and the code objects in it use."""
-    found: Set[str] = set()
-    seen: Set[int] = set()  # by id: code objects may share one
-    pending = [code]
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        found.update(current.co_names)
-        pending.extend(c for c in current.co_consts if type(c) is types.CodeType)
-    return found
+    return {name for one in code_objects(code) for name in one.co_names}
 
 
 def _by_name(function: types.FunctionType, what: str) -> Any:

@@ -3,9 +3,10 @@
 import functools
 import os
 import types
-from typing import Any, List, Optional, Set
+from typing import Any, List, Optional
 
 from depyf.decompiler import Decompiler, get_function_signature
+from depyf.plain import code_objects
 from depyf.torch_wrappers import behind
 
 __all__ = [
@@ -19,18 +20,7 @@ __all__ = [
 
 def collect_all_code_objects(code: types.CodeType) -> List[types.CodeType]:
     """`code` and every code object among its constants, at any depth, outermost first."""
-    found: List[types.CodeType] = []
-    pending = [code]
-    seen: Set[int] = set()
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        found.append(current)
-        nested = [c for c in current.co_consts if type(c) is types.CodeType]
-        pending.extend(reversed(nested))
-    return found
+    return code_objects(code)
 
 
 def decompile_ensure(fn: object, overwite_fn_name: Optional[str] = None) -> str:

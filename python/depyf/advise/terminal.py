@@ -79,7 +79,7 @@ def text(
     if normal:
         rows += ["what needs no action:"] + normal
     rows += _without_advice(found, causes, links) + _hinted(causes, links)
-    rows += _drawn_by_torch(nodes, links) + _drawn_again(nodes, links)
+    rows += _drawn(nodes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
@@ -165,38 +165,33 @@ def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bo
     return ["recompiles for which there is no advice that was tested:"] * bool(rows) + rows
 
 
-def _drawn_by_torch(nodes: List[Any], links: bool) -> List[str]:
-    """That numbers of numpy's are none of its generator in a graph, so that results differ."""
+#: of what numpy draws in a graph
+_BY_TORCH = (
+    "in a graph, torch draws the numbers of %s (%s) with its own generator, so which calls are "
+    "compiled changes them. With torch._dynamo.config.use_numpy_random_stream = True numpy draws "
+    "them, outside of the graph"
+)
+#: of what an object of `random.Random` draws
+_AGAIN = (
+    "%s (%s) gives the same number at each call of the compiled code, which sets the state of that "
+    "random.Random to what it was when torch compiled. Draw outside of the compiled function, and "
+    "pass the number"
+)
+
+
+def _drawn(nodes: List[Any], links: bool) -> List[str]:
+    """For what random numbers the results differ from those without torch.compile."""
     from depyf.report import overview
 
-    drawn = overview.numpy_draws(nodes)
-    if not drawn:
-        return []
-    called = ", ".join(dict.fromkeys(one[0] for one in drawn))
-    places = first_of([place(file, line, links) for _, file, line in drawn], "%d more")
-    form = (
-        "results differ from those without torch.compile: in a graph, torch draws the numbers of "
-        "%s (%s) with its own generator, so which calls are compiled changes them. With "
-        "torch._dynamo.config.use_numpy_random_stream = True numpy draws them, outside of the graph"
-    )
-    return [form % (called, ", ".join(places))]
-
-
-def _drawn_again(nodes: List[Any], links: bool) -> List[str]:
-    """That an object of `random.Random` gives compiled code the same numbers at each call."""
-    from depyf.report import overview
-
-    drawn = overview.object_draws(nodes)
-    if not drawn:
-        return []
-    called = ", ".join(dict.fromkeys(one[0] for one in drawn))
-    places = first_of([place(file, line, links) for _, file, line in drawn], "%d more")
-    form = (
-        "results differ from those without torch.compile: %s (%s) gives the same number at each "
-        "call of the compiled code, which sets the state of that random.Random to what it was when "
-        "torch compiled. Draw outside of the compiled function, and pass the number"
-    )
-    return [form % (called, ", ".join(places))]
+    rows = []
+    draws = (_BY_TORCH, overview.numpy_draws(nodes)), (_AGAIN, overview.object_draws(nodes))
+    for form, drawn in draws:
+        if drawn:
+            called = ", ".join(dict.fromkeys(one[0] for one in drawn))
+            places = first_of([place(file, line, links) for _, file, line in drawn], "%d more")
+            told = form % (called, ", ".join(places))
+            rows.append("results differ from those without torch.compile: " + told)
+    return rows
 
 
 def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:

@@ -36,6 +36,7 @@ from depyf.legend import (
     with_named_objects,
     wrapped,
 )
+from depyf.plain import code_objects
 from depyf.recompiling.fitting import FUTURE_FLAGS, dressed, fit, with_docstring
 from depyf.recompiling.proving import NO_NAMES, PROVEN, Own, with_lifetimes
 from depyf.rewrites import Listing, pass_without_copy
@@ -89,17 +90,7 @@ def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int
 
 def _cells(code: types.CodeType) -> Set[str]:
     """The variables of a function and of those in it that several functions share."""
-    found: Set[str] = set()
-    seen: Set[int] = set()  # by id: code objects may share one
-    pending = [code]
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        found.update(one.co_cellvars, one.co_freevars)
-        pending.extend(inner for inner in one.co_consts if type(inner) is types.CodeType)
-    return found
+    return {name for one in code_objects(code) for name in one.co_cellvars + one.co_freevars}
 
 
 def attempt_of(

@@ -5,8 +5,9 @@ import functools
 import random
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from depyf.plain import code_objects
 from depyf.torch import compat
 from depyf.torch_wrappers import unwrapped
 
@@ -160,14 +161,7 @@ class State:
         import torch
 
         scope = found.__globals__
-        work = [found.__code__]
-        seen: Set[int] = set()  # by id: code objects may share one
-        while work:
-            code = work.pop()
-            if id(code) in seen:
-                continue
-            seen.add(id(code))
-            work.extend(const for const in code.co_consts if type(const) is types.CodeType)
+        for code in code_objects(found.__code__):
             for key in code.co_names:
                 if not dict.__contains__(scope, key):
                     continue

@@ -230,13 +230,18 @@ def frame_code() -> Optional[types.CodeType]:
 
 def calling_codes() -> List[types.CodeType]:
     """The code of the frames that led to the compile at hand, innermost first."""
-    found: List[types.CodeType] = []
-    frame: Optional[types.FrameType] = sys._getframe(1)
+    return [code for code, _ in _callers()]
+
+
+def _callers() -> List[Tuple[types.CodeType, int]]:
+    """(code, line) of the frames that led to the compile at hand, innermost first."""
+    found: List[Tuple[types.CodeType, int]] = []
+    frame: Optional[types.FrameType] = sys._getframe(2)
     while frame is not None:
         if _converts(frame.f_code):
             found = []  # torch's own
         else:
-            found.append(frame.f_code)
+            found.append((frame.f_code, frame.f_lineno))
         frame = frame.f_back
     return found
 
@@ -322,14 +327,6 @@ def calling_frames() -> List[Dict[str, Any]]:
     calls that it leaves out (log_dynamo_start in torch/_dynamo/convert_frame.py); where there are
     fewer of them, as in 2.13, the callers nearest to the compiled function are missing in it.
     """
-    found: List[Tuple[types.CodeType, int]] = []
-    frame: Optional[types.FrameType] = sys._getframe(1)
-    while frame is not None:
-        if _converts(frame.f_code):
-            found = []  # torch's own
-        else:
-            found.append((frame.f_code, frame.f_lineno))
-        frame = frame.f_back
     return [
         {
             "filename": file_of(code),
@@ -337,7 +334,7 @@ def calling_frames() -> List[Dict[str, Any]]:
             "name": name_of(code),
             "loc": _known_line(file_of(code), line),
         }
-        for code, line in reversed(found)
+        for code, line in reversed(_callers())
     ]
 
 
