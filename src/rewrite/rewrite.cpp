@@ -111,9 +111,10 @@ void count_written(Rewriter& r) {
   for (ExprId maker : r.makers)
     if (const CodeId code = r.function_code(maker)) out.add(r.ast.bodies[code.index].written);
   r.ast.bodies[r.code.index].written = out;
-  if (out.definitions <= bounds.most.definitions && out.literals <= bounds.most.literals) return;
-  r.ast.too_large = bounds.exceeded_by(out);
-  throw Error(r.ast.too_large);
+  const std::string reason = bounds.exceeded_by(out);
+  if (reason.empty()) return;
+  r.ast.too_large = reason;  // also where a lower rung comes to less
+  throw Error(reason);
 }
 
 void rewrite(Ast& ast, CodeId code) {

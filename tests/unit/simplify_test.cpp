@@ -1450,6 +1450,12 @@ std::string branch_on_constant(ConstKind kind, std::string_view text = {}, doubl
   return branch_on(b, {{Op::LOAD_CONST, at}});
 }
 
+/// Of an operator between two constants, which are in the table by number.
+std::string branch_on_two(Builder& b, Op op, std::uint32_t kind, std::uint32_t left,
+                          std::uint32_t right) {
+  return branch_on(b, {{Op::LOAD_CONST, left}, {Op::LOAD_CONST, right}, {op, kind}});
+}
+
 TEST(DecidedBranch, TruthOfConstants) {
   EXPECT_EQ(branch_on_constant(ConstKind::None), "not taken");
   EXPECT_EQ(branch_on_constant(ConstKind::False), "not taken");
@@ -1471,9 +1477,7 @@ TEST(DecidedBranch, ArithmeticOfIntegers) {
   const auto of = [](BinaryOp op, std::int64_t x, std::int64_t y) {
     Builder b;
     const std::uint32_t left = b.integer(x), right = b.integer(y);
-    return branch_on(b, {{Op::LOAD_CONST, left},
-                         {Op::LOAD_CONST, right},
-                         {Op::BINARY, static_cast<std::uint32_t>(op)}});
+    return branch_on_two(b, Op::BINARY, static_cast<std::uint32_t>(op), left, right);
   };
   EXPECT_EQ(of(BinaryOp::Add, 3, -3), "not taken");
   EXPECT_EQ(of(BinaryOp::Add, 3, -2), "taken");
@@ -1510,9 +1514,7 @@ TEST(DecidedBranch, Comparisons) {
   const auto of = [](CompareOp op, std::int64_t x, std::int64_t y) {
     Builder b;
     const std::uint32_t left = b.integer(x), right = b.integer(y);
-    return branch_on(b, {{Op::LOAD_CONST, left},
-                         {Op::LOAD_CONST, right},
-                         {Op::COMPARE, static_cast<std::uint32_t>(op)}});
+    return branch_on_two(b, Op::COMPARE, static_cast<std::uint32_t>(op), left, right);
   };
   EXPECT_EQ(of(CompareOp::Lt, 1, 2), "taken");
   EXPECT_EQ(of(CompareOp::Lt, 2, 2), "not taken");
@@ -1534,9 +1536,7 @@ TEST(DecidedBranch, TextsAreEqualOrNot) {
     left.text = x;
     right.text = y;
     const std::uint32_t first = b.constant(left), second = b.constant(right);
-    return branch_on(b, {{Op::LOAD_CONST, first},
-                         {Op::LOAD_CONST, second},
-                         {Op::COMPARE, static_cast<std::uint32_t>(op)}});
+    return branch_on_two(b, Op::COMPARE, static_cast<std::uint32_t>(op), first, second);
   };
   EXPECT_EQ(of(CompareOp::Eq, "__main__", "__main__"), "taken");
   EXPECT_EQ(of(CompareOp::Eq, "a", "b"), "not taken");
