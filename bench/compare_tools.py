@@ -1,6 +1,8 @@
-"""What four ways of looking at the toy example leave behind: files, bytes, lines of output. The table of docs/comparison.md.
+"""What four ways of looking at the toy example leave behind: files, bytes, lines of output. The
+table of docs/comparison.md.
 
-Usage: python bench/compare_tools.py [PROGRAM | --run-time]   (needs torch; tlparse, from requirements-docs.txt, in the same environment)
+Usage: python bench/compare_tools.py [PROGRAM | --run-time]   (needs torch; tlparse, from
+requirements-docs.txt, in the same environment)
 """
 
 import os
@@ -31,7 +33,9 @@ def run(command, folder, **extra):
 
 
 def processor():
-    """Seconds of processor time that all children so far took; the time of a clock tells little on a shared machine."""
+    """Seconds of processor time that all children so far took; the time of a clock tells little on
+    a shared machine.
+    """
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
     return found.ru_utime + found.ru_stime
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What guards cost at every call, and what a call costs that does without them.
 
-The module of examples/custom_dispatch.py (N sub-modules, torch guards on the integer of each) is called with guards, with
-`TorchCompileWrapperWithCustomDispatcher`, and, as the bound that nothing can beat, the compiled graph alone. The calls are
-interleaved; printed is the processor time of one, the least of all rounds.
+The module of examples/custom_dispatch.py (N sub-modules, torch guards on the integer of each) is
+called with guards, with `TorchCompileWrapperWithCustomDispatcher`, and, as the bound that nothing
+can beat, the compiled graph alone. The calls are interleaved; printed is the processor time of one,
+the least of all rounds.
 
     python bench/dispatch.py --modules 100 1000
 """
@@ -32,7 +33,8 @@ def measure(modules=100, backend="inductor", rounds=30, calls=200):
     torch._dynamo.reset()
     shown = example()
     x = torch.ones(1)
-    # torch 2.5 and later guard on modules unasked; earlier ones keep the configuration of torch.compile, and compare it at each call
+    # torch 2.5 and later guard on modules unasked; earlier ones keep the configuration of
+    # torch.compile, and compare it at each call
     with torch._dynamo.config.patch(guard_nn_modules=True):
         model = shown.Model(modules)
         guarded, free = torch.compile(model, backend=backend), shown.WithoutGuards(model, backend)

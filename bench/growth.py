@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What looking costs as programs grow: many compiles in one block, and programs of growing size.
 
-depyf's own processor time and memory are measured, torch's are not: time inside the bytecode hook, the trace handler and the
-end of the block; memory allocated by depyf's files. Printed are both per compile (or per operation) at half the size and at
-full size; where they are linear the ratio is 1.
+depyf's own processor time and memory are measured, torch's are not: time inside the bytecode hook,
+the trace handler and the end of the block; memory allocated by depyf's files. Printed are both per
+compile (or per operation) at half the size and at full size; where they are linear the ratio is 1.
 
     python bench/growth.py --compiles 200 --operations 400
 """
@@ -18,7 +18,9 @@ import tracemalloc
 
 
 class Meter:
-    """Processor time that depyf itself takes, by wrapping the three places where torch and the program enter it."""
+    """Processor time that depyf itself takes, by wrapping the three places where torch and the
+    program enter it.
+    """
 
     def __init__(self):
         import importlib
@@ -76,7 +78,9 @@ def program(operations, number=0):
 
 
 def run(sizes, folder):
-    """Compiles programs of these sizes in one block; depyf's (seconds, bytes held at the end of the block)."""
+    """Compiles programs of these sizes in one block; depyf's (seconds, bytes held at the end of the
+    block).
+    """
     import depyf
     import depyf.torch
     import torch
@@ -90,7 +94,8 @@ def run(sizes, folder):
             for function in functions:
                 torch.compile(function, backend="eager")(torch.ones(3))
         gc.collect()
-        # what depyf itself allocated and still holds, and not what torch makes when depyf asks it something
+        # what depyf itself allocated and still holds, and not what torch makes when depyf asks it
+        # something
         kept = tracemalloc.take_snapshot().filter_traces(
             [tracemalloc.Filter(True, "*/depyf/*"), tracemalloc.Filter(True, "*<string>")]
         )
@@ -105,7 +110,9 @@ LABELS = ("compiles", "operations", "growing programs")
 
 
 def measure(compiles, operations, labels=LABELS):
-    """Ratios of cost per compile, and per operation, at full size to those at half size; 1 is linear."""
+    """Ratios of cost per compile, and per operation, at full size to those at half size; 1 is
+    linear.
+    """
     folder = tempfile.mkdtemp(prefix="depyf-bench-")
     results = {}
     try:

@@ -1,9 +1,11 @@
-"""How long a page takes to open: from the start of the navigation until the overview is drawn and answers. The figures of docs/cost.md.
+"""How long a page takes to open: from the start of the navigation until the overview is drawn and
+answers. The figures of docs/cost.md.
 
 Usage: python bench/opening.py PAGE... [--rounds 7]
 
-Each round is a fresh browser, so that nothing of the page is cached. "usable" is when the page's script is done, two more frames were drawn
-and a task got its turn: a click made before it waits until then.
+Each round is a fresh browser, so that nothing of the page is cached. "usable" is when the page's
+script is done, two more frames were drawn and a task got its turn: a click made before it waits
+until then.
 """
 
 import argparse
@@ -23,7 +25,9 @@ USABLE = """async () => {
 
 
 def opened(playwright, executable, page):
-    """Milliseconds from the navigation's start until the script was done, and until the page was usable; its elements."""
+    """Milliseconds from the navigation's start until the script was done, and until the page was
+    usable; its elements.
+    """
     browser = playwright.chromium.launch(
         executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
     )

@@ -1,11 +1,13 @@
-"""Speed beside the original depyf (from PyPI), on the functions of a standard library that both can decompile.
+"""Speed beside the original depyf (from PyPI), on the functions of a standard library that both can
+decompile.
 
     python bench/original.py [--functions N] [--seed S] [--original VERSION]
 
-Makes an environment with the original for this Python in a temporary folder. Each package runs in a process of its own, since both are called
-depyf; they are handed the same batches in turn, and each call of `depyf.decompile(code)` is timed by itself (processor time). A function counts
-where both return a text; whether the texts are right is not asked. This depyf is the one that `import depyf` finds; it is timed without its proof,
-which the original does not have, and with it.
+Makes an environment with the original for this Python in a temporary folder. Each package runs in a
+process of its own, since both are called depyf; they are handed the same batches in turn, and each
+call of `depyf.decompile(code)` is timed by itself (processor time). A function counts where both
+return a text; whether the texts are right is not asked. This depyf is the one that `import depyf`
+finds; it is timed without its proof, which the original does not have, and with it.
 """
 
 import argparse
@@ -68,7 +70,9 @@ class Worker:
 
 
 def functions_of_library():
-    """Marshalled code objects of the functions of this Python's standard library, each with what is nested in it."""
+    """Marshalled code objects of the functions of this Python's standard library, each with what is
+    nested in it.
+    """
     library = sysconfig.get_paths()["stdlib"]
     for folder, names, files in os.walk(library):
         names[:] = sorted(

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What looking costs: plain torch.compile against depyf.capture, depyf.prepare_debug and TORCH_COMPILE_DEBUG=1.
+"""What looking costs: plain torch.compile against depyf.capture, depyf.prepare_debug and
+TORCH_COMPILE_DEBUG=1.
 
-Every measurement is a fresh process with cold caches. The ways are interleaved, and their order turns from round to round,
-so that a machine that slows down slows all of them. Printed are ratios of medians to plain torch.compile, and the noise: how
-far the median of one half of the plain rounds is from that of the other half.
+Every measurement is a fresh process with cold caches. The ways are interleaved, and their order
+turns from round to round, so that a machine that slows down slows all of them. Printed are ratios
+of medians to plain torch.compile, and the noise: how far the median of one half of the plain rounds
+is from that of the other half.
 
     python bench/overhead.py --backend inductor --workload toy --rounds 7
 """
@@ -72,7 +74,9 @@ WORKLOADS = {"toy": toy, "encoder": encoder, "recompiles": recompiles}
 
 
 def cpu_seconds():
-    """Processor seconds of this process and of the children that it has waited for (inductor's compilers)."""
+    """Processor seconds of this process and of the children that it has waited for (inductor's
+    compilers).
+    """
     import resource
     import time
 
@@ -81,7 +85,9 @@ def cpu_seconds():
 
 
 def measure(way, workload, backend, folder):
-    """Runs one workload in this process and prints the seconds from before the first compile to after the block."""
+    """Runs one workload in this process and prints the seconds from before the first compile to
+    after the block.
+    """
     import contextlib
     import time
 
@@ -112,7 +118,9 @@ def measure(way, workload, backend, folder):
 
 
 def run(way, options):
-    """One measurement in a fresh process with cold caches; returns its seconds and processor seconds."""
+    """One measurement in a fresh process with cold caches; returns its seconds and processor
+    seconds.
+    """
     folder = tempfile.mkdtemp(prefix="depyf-bench-")
     try:
         environment = dict(os.environ)
@@ -148,7 +156,9 @@ def run(way, options):
 
 
 def table(label, values):
-    """Prints ratios of medians to plain; returns the noise of plain: its two halves' medians apart, over its median."""
+    """Prints ratios of medians to plain; returns the noise of plain: its two halves' medians apart,
+    over its median.
+    """
     plain = statistics.median(values["plain"])
     print("%-22s %10s %8s %18s" % (label, "median s", "ratio", "min .. max"))
     for way, found in values.items():

@@ -92,7 +92,9 @@ def plain_assignment(node):
 
 
 def functions(tree):
-    """{(qualified name, how many of that name came before): function}; other trees than functions are not in it."""
+    """{(qualified name, how many of that name came before): function}; other trees than functions
+    are not in it.
+    """
     found, stack = {}, [(tree, "")]
     while stack:
         node, prefix = stack.pop()

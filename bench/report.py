@@ -1,4 +1,5 @@
-"""What the page of a dump costs: processor time beside the time that torch compiled, bytes beside the texts in it. The table of docs/cost.md.
+"""What the page of a dump costs: processor time beside the time that torch compiled, bytes beside
+the texts in it. The table of docs/cost.md.
 
 Usage: python bench/report.py DUMP...   (folders that prepare_debug or `depyf run` wrote)
 """

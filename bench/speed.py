@@ -2,15 +2,19 @@
 
     python bench/speed.py [--depyf PATH] [--python PATH] [--rounds N] [--only NAME ...]
 
-library    one thread decompiles a standard library; the peer is CPython's own compile() of the same files
+library    one thread decompiles a standard library; the peer is CPython's own compile() of the same
+           files
 jobs       the same with two threads, in elapsed time
 memory     peak resident memory of the first
 start      a .pyc with one function; the peer is /bin/true
-linear     functions of 1,000, 10,000 and 100,000 statements and other shapes: time for one statement, beside that of the smallest
-callgrind  instructions for a fixed workload (needs valgrind); --record keeps them in bench/callgrind.json
+linear     functions of 1,000, 10,000 and 100,000 statements and other shapes: time for one
+           statement, beside that of the smallest
+callgrind  instructions for a fixed workload (needs valgrind); --record keeps them in
+           bench/callgrind.json
 
-Processor time (user and system) unless said otherwise: these machines have other work to do. Medians of the rounds. Files lie in memory
-(/dev/shm, or --folder): compile() writes none, and on a disk the kernel's work for each new file is up to a third of the time.
+Processor time (user and system) unless said otherwise: these machines have other work to do.
+Medians of the rounds. Files lie in memory (/dev/shm, or --folder): compile() writes none, and on a
+disk the kernel's work for each new file is up to a third of the time.
 """
 
 import argparse

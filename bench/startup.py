@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Start-up of `depyf --version` beside `python -c pass`: processor time, interleaved, of fresh processes.
+"""Start-up of `depyf --version` beside `python -c pass`: processor time, interleaved, of fresh
+processes.
 
     python bench/startup.py --rounds 40
 

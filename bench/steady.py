@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What calls cost after compiling: code that depyf put in torch's place against torch's own, in one process.
+"""What calls cost after compiling: code that depyf put in torch's place against torch's own, in one
+process.
 
-The program is compiled twice from two copies, once as it is and once inside depyf.prepare_debug; the calls are interleaved.
-Printed is the ratio of processor time per call, the least of all rounds, and the noise: the same for two copies of the first.
+The program is compiled twice from two copies, once as it is and once inside depyf.prepare_debug;
+the calls are interleaved. Printed is the ratio of processor time per call, the least of all rounds,
+and the noise: the same for two copies of the first.
 
     python bench/steady.py --rounds 30
 """
@@ -31,7 +33,9 @@ def copy():
 
 
 def measure(rounds=30, calls=500, backend="eager"):
-    """Processor seconds per call, the least of the rounds: plain, plain once more, replaced by depyf."""
+    """Processor seconds per call, the least of the rounds: plain, plain once more, replaced by
+    depyf.
+    """
     import depyf
     import torch
 

@@ -5,9 +5,9 @@
     python bench/table.py --short
     python bench/table.py --pythons 3.8=/usr/bin/python3.8 3.12=/usr/bin/python3.12
 
-Calls the other programs of this folder. The figure is the median of the rounds, the noise their half
-range. Ratios are of processor time, so other work on the machine changes them little; a goal that is
-nearer than the noise counts as open.
+Calls the other programs of this folder. The figure is the median of the rounds, the noise their
+half range. Ratios are of processor time, so other work on the machine changes them little; a goal
+that is nearer than the noise counts as open.
 """
 
 import argparse
@@ -97,7 +97,9 @@ def start(options):
 
 
 def decompiler(options):
-    """Libraries beside compile(), instructions of the fixtures, `depyf.decompile` beside the original."""
+    """Libraries beside compile(), instructions of the fixtures, `depyf.decompile` beside the
+    original.
+    """
     speed = os.path.join(HERE, "speed.py")
     for given in options.pythons or ["%d.%d=%s" % (*sys.version_info[:2], sys.executable)]:
         version, _, python = given.rpartition("=")

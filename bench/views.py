@@ -1,12 +1,14 @@
-"""How long each view of the report takes to open: from the change of the address to the frame that shows it. The table of docs/cost.md.
+"""How long each view of the report takes to open: from the change of the address to the frame that
+shows it. The table of docs/cost.md.
 
-Beside the time on the clock stands the processor time of the page's main thread (Chromium's task times in thread ticks), which does not
-grow when the machine has other work.
+Beside the time on the clock stands the processor time of the page's main thread (Chromium's task
+times in thread ticks), which does not grow when the machine has other work.
 
 Usage: python bench/views.py DUMP [--compiles 1000] [--rounds 7]
 
-DUMP is a folder that prepare_debug or `depyf run` wrote. Its compiles are copied, each copy with texts of its own, until there are as many as
-asked for; a graph, a kernel, guards and events far larger than those of the dump are put into one of them.
+DUMP is a folder that prepare_debug or `depyf run` wrote. Its compiles are copied, each copy with
+texts of its own, until there are as many as asked for; a graph, a kernel, guards and events far
+larger than those of the dump are put into one of them.
 """
 
 import argparse
@@ -86,7 +88,9 @@ def multiplied(folder, count):
 
 
 def with_large_texts(run, count):
-    """Puts large texts into the last compiles of a run, each with texts of its own; returns their keys."""
+    """Puts large texts into the last compiles of a run, each with texts of its own; returns their
+    keys.
+    """
     entries = [
         entry
         for function in run["functions"]
@@ -134,8 +138,9 @@ def timed_views(browser, run, place, rounds, told=None):
     Args:
         told: called with each row when it is there.
     Returns:
-        Dicts with `view`, `ms` (the median on the clock), `worst` and `processor` (the median of processor time, in ms); the first two rows
-        are an empty page's frames, and the page's first view, of which `ms` is the time of its first paint.
+        Dicts with `view`, `ms` (the median on the clock), `worst` and `processor` (the median of
+        processor time, in ms); the first two rows are an empty page's frames, and the page's first
+        view, of which `ms` is the time of its first paint.
     """
     large = with_large_texts(run, 2 * rounds)
     path = pathlib.Path(place, "index.html")

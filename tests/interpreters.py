@@ -18,8 +18,8 @@ _found = None
 def interpreters():
     """{minor version: path} of every supported CPython that is found.
 
-    Looked at are DEPYF_PYTHONS, PATH and PYENV_ROOT. DEPYF_TEST_VERSIONS ("3.8 3.12") leaves out the
-    other versions.
+    Looked at are DEPYF_PYTHONS, PATH and PYENV_ROOT. DEPYF_TEST_VERSIONS ("3.8 3.12") leaves out
+    the other versions.
     """
     global _found
     if _found is None:
@@ -33,7 +33,9 @@ def interpreters():
 
 
 def native_command():
-    """The path of a built `depyf` program, or None: DEPYF_BUILD_DIR's, build's, or one of build's folders'."""
+    """The path of a built `depyf` program, or None: DEPYF_BUILD_DIR's, build's, or one of build's
+    folders'.
+    """
     folders = [os.environ.get("DEPYF_BUILD_DIR"), os.path.join(ROOT, "build")]
     build = os.path.join(ROOT, "build")
     if os.path.isdir(build):

@@ -1,17 +1,23 @@
-"""Is decompiled source the same program? The project's own judge: it knows nothing of the decompiler.
+"""Is decompiled source the same program? The project's own judge: it knows nothing of the
+decompiler.
 
-Runs under the CPython whose bytecode is judged (3.7 and later), without packages. Two code objects are equal
+Runs under the CPython whose bytecode is judged (3.7 and later), without packages. Two code objects
+are equal
 
 * strictly, when they hold the same instructions in the same order, operands compared as values;
-* leniently, when their control-flow graphs cannot be told apart by walking both from the entry in lockstep
-  (bisimulation of deterministic graphs), with the same operands and the same exception handler at every step.
+* leniently, when their control-flow graphs cannot be told apart by walking both from the entry in
+  lockstep
+  (bisimulation of deterministic graphs), with the same operands and the same exception handler at
+  every step.
 
-Lenient ignores what depends on layout only: NOPs, unconditional jumps, unreachable code, the order of blocks,
-duplicated tails, which arm of a condition jumps, super-instructions. Both also compare the header: name, qualified
-name, kinds and names of arguments, flags, docstring. A nested code object appears in its parent only by its name and
-its number among its namesakes, and is judged by itself.
+Lenient ignores what depends on layout only: NOPs, unconditional jumps, unreachable code, the order
+of blocks, duplicated tails, which arm of a condition jumps, super-instructions. Both also compare
+the header: name, qualified name, kinds and names of arguments, flags, docstring. A nested code
+object appears in its parent only by its name and its number among its namesakes, and is judged by
+itself.
 
-    python3.X judge.py [-O LEVEL] < LIST     lines "original.pyc<TAB>output.py"; writes one JSON object a line
+    python3.X judge.py [-O LEVEL] < LIST     lines "original.pyc<TAB>output.py"; writes one JSON
+                                             object a line
 """
 
 import argparse
@@ -109,7 +115,9 @@ def child_keys(code):
 
 
 def exception_rows(table):
-    """Rows (start, end, target, depth, lasti) in bytes; the encoding is described in Objects/exception_handling_notes.txt."""
+    """Rows (start, end, target, depth, lasti) in bytes; the encoding is described in
+    Objects/exception_handling_notes.txt.
+    """
     rows, at = [], 0
 
     def number():
@@ -265,7 +273,9 @@ class Graph:
                 labels[i] = ("LOAD_CONST", "blanked")
 
     def _visible(self, index):
-        """The first visible instruction from here on: an index, -1 for an empty endless loop, -2 for the end of the code."""
+        """The first visible instruction from here on: an index, -1 for an empty endless loop, -2
+        for the end of the code.
+        """
         seen = set()
         kinds, jumps, first = self.kinds, self.jumps, self.first
         while True:
@@ -341,7 +351,9 @@ class Graph:
 
 
 def graph_difference(a, b):
-    """None when the graphs are bisimilar, else (reason, detail) for the nearest place where they part."""
+    """None when the graphs are bisimilar, else (reason, detail) for the nearest place where they
+    part.
+    """
     start = (a.entry(), b.entry())
     seen, queue = {start}, deque([start])
     while queue:
@@ -407,7 +419,9 @@ def docstring(code):
 
 
 def strictly_equal(a, b):
-    """The same visible and invisible instructions in the same order, jumps by the index of their target."""
+    """The same visible and invisible instructions in the same order, jumps by the index of their
+    target.
+    """
     if len(a.names) != len(b.names) or a.names != b.names or a.labels != b.labels:
         return False
     for g, h in zip(a.jumps, b.jumps):

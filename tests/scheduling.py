@@ -1,7 +1,9 @@
-"""Which tests one worker of pytest-xdist runs without interruption, and what is done when a worker dies."""
+"""Which tests one worker of pytest-xdist runs without interruption, and what is done when a worker
+dies.
+"""
 
-# The tests of one file share what is slow to make, so that one worker of pytest-xdist runs them all.
-# Files whose tests have nothing in common are shared out.
+# The tests of one file share what is slow to make, so that one worker of pytest-xdist runs them
+# all. Files whose tests have nothing in common are shared out.
 SHARED_OUT = {
     "test_compiling.py",
     "test_failures.py",
@@ -34,14 +36,17 @@ def scheduler(config, log):
             return group_of(nodeid)
 
         def _assign_work_unit(self, node):
-            # A worker that has died is known as dead later: remove_node() takes its tests back then.
+            # A worker that has died is known as dead later: remove_node() takes its tests back
+            # then.
             try:
                 super()._assign_work_unit(node)
             except OSError:
                 pass
 
         def remove_node(self, node):
-            """Takes a worker out; where it died, returns the test that it ran, which is not run again."""
+            """Takes a worker out; where it died, returns the test that it ran, which is not run
+            again.
+            """
             work = self.assigned_work.pop(node)
             if self.collection is None:
                 self.registered_collections.pop(node, None)

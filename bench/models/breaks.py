@@ -1,8 +1,8 @@
 """Makes models break their graphs: rewrites the source of modelling code while it is imported.
 
-Two forms. `statements`: a graph break after every statement of every `forward`. `operands`: every call in a `forward` hands
-its result through a function that breaks the graph, so that Dynamo leaves the frame with half-evaluated expressions on the
-stack. Nothing on disk changes.
+Two forms. `statements`: a graph break after every statement of every `forward`. `operands`: every
+call in a `forward` hands its result through a function that breaks the graph, so that Dynamo leaves
+the frame with half-evaluated expressions on the stack. Nothing on disk changes.
 """
 
 import ast

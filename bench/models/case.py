@@ -1,4 +1,6 @@
-"""One model in one way: plain torch.compile, then the same inside depyf.prepare_debug, and what differs."""
+"""One model in one way: plain torch.compile, then the same inside depyf.prepare_debug, and what
+differs.
+"""
 
 import contextlib
 import copy
@@ -243,7 +245,9 @@ def measure(model, way, keep=None):
 
 
 def main(stream, model, ways, keep=None):
-    """Measures a model in several ways and writes a line of JSON for each, begun and done, to `stream`."""
+    """Measures a model in several ways and writes a line of JSON for each, begun and done, to
+    `stream`.
+    """
     torch.set_num_threads(1)
     torch._inductor.config.compile_threads = 1
     for way in ways:

@@ -1,4 +1,6 @@
-"""Tiny models of transformers and timm, made offline from configurations: what to build and what to feed it."""
+"""Tiny models of transformers and timm, made offline from configurations: what to build and what to
+feed it.
+"""
 
 import torch
 

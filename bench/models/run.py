@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Many models under torch.compile, plain and inside depyf.prepare_debug: is everything replaced, proven and equal?
+"""Many models under torch.compile, plain and inside depyf.prepare_debug: is everything replaced,
+proven and equal?
 
-Every model runs in a process of its own, once for each way of breaking its source. A row is right when every transformed code
-object was proven and replaced, results (gradients and buffers too) are the same to the last bit as those of plain
-torch.compile, or both raise the same exception, and depyf warned of nothing.
+Every model runs in a process of its own, once for each way of breaking its source. A row is right
+when every transformed code object was proven and replaced, results (gradients and buffers too) are
+the same to the last bit as those of plain torch.compile, or both raise the same exception, and
+depyf warned of nothing.
 
-    python bench/models/run.py                                    # all models, inference and training, backend eager
+    python bench/models/run.py
+            # all models, inference and training, backend eager
     python bench/models/run.py --ways statements operands         # with graph breaks everywhere
     python bench/models/run.py --models BertForMaskedLM --keep /tmp/dump
 
-Needs transformers; timm (installed with --no-deps; pillow, pyyaml, safetensors and huggingface_hub are what it needs)
-where its networks are wanted. Nothing is downloaded.
+Needs transformers; timm (installed with --no-deps; pillow, pyyaml, safetensors and huggingface_hub
+are what it needs) where its networks are wanted. Nothing is downloaded.
 """
 
 import argparse
@@ -40,7 +43,9 @@ def child(stream, model, form, ways, keep):
 
 
 def run_model(model, form, ways, limit, keep):
-    """Rows of one model in the ways that share a form of source; a way that dies or takes too long gets a row as well."""
+    """Rows of one model in the ways that share a form of source; a way that dies or takes too long
+    gets a row as well.
+    """
     rows, remaining = [], list(ways)
     while remaining:
         reading, writing = os.pipe()

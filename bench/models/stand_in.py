@@ -1,7 +1,8 @@
 """A stand-in for torchvision, so that timm's networks can be imported without it.
 
-timm names torchvision in a few imports (its frozen batch norm, its image transforms) which no network needs to run. The
-stand-in gives an empty class for every name. It is put up only where torchvision is missing.
+timm names torchvision in a few imports (its frozen batch norm, its image transforms) which no
+network needs to run. The stand-in gives an empty class for every name. It is put up only where
+torchvision is missing.
 """
 
 import importlib.abc

@@ -1,9 +1,11 @@
 """Random annotations under `from __future__ import annotations`: is each kept as the same text?
 
-CPython stores such an annotation as a text that it writes itself, which is not always source of that text. This
-compiles random ones, decompiles the module, compiles what came back and compares the stored texts, one by one.
+CPython stores such an annotation as a text that it writes itself, which is not always source of
+that text. This compiles random ones, decompiles the module, compiles what came back and compares
+the stored texts, one by one.
 
-    python annotations_run.py [--seed N] [--count N] [VERSION...]      e.g. 3.8 3.14; all that are found if none
+    python annotations_run.py [--seed N] [--count N] [VERSION...]
+            e.g. 3.8 3.14; all that are found if none
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Sends the syntax trees of Python files through the C++ printer and compares what comes back.
 
-Runs under any CPython from 3.7 on: the interpreter's own parser is the oracle. Each tree is written as a stream of
-numbered strings, constants, expressions and statements that `depyf_print_oracle` builds an Ast from; the printed text
-is parsed again and the two trees must be equal.
+Runs under any CPython from 3.7 on: the interpreter's own parser is the oracle. Each tree is written
+as a stream of numbered strings, constants, expressions and statements that `depyf_print_oracle`
+builds an Ast from; the printed text is parsed again and the two trees must be equal.
 
     python3.X ast_stream.py ORACLE FILES...       ORACLE is the program depyf_print_oracle
 """

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""An attack on the prover: near-equal pairs of random programs; what it accepts is run until the two differ.
+"""An attack on the prover: near-equal pairs of random programs; what it accepts is run until the
+two differ.
 
-Beside what prover_run.py draws there are generators (driven by next, send, throw and close), closures, comprehensions, sets and
-NaNs among the constants, locals() under its own and another name, and names of torch's. Each accepted pair runs in several
-worlds, and in the first ones again with an exception raised at every effect in turn. What is compared: each operation and test of
-truth, the order in which sets give their items, which lists, dicts and NaNs are one object, what locals() shows, how the
-program ends and what exceptions stand behind the one that it ends with.
+Beside what prover_run.py draws there are generators (driven by next, send, throw and close),
+closures, comprehensions, sets and NaNs among the constants, locals() under its own and another
+name, and names of torch's. Each accepted pair runs in several worlds, and in the first ones again
+with an exception raised at every effect in turn. What is compared: each operation and test of
+truth, the order in which sets give their items, which lists, dicts and NaNs are one object, what
+locals() shows, how the program ends and what exceptions stand behind the one that it ends with.
 
 Runs under any CPython from 3.7 on that can import depyf; `scripts/attack` starts it for several.
 
@@ -358,7 +360,9 @@ def respell(rng, body):
 
 
 def check(seed, number):
-    """The verdict on the pair of that number, and what is wrong with it; None where there is no pair."""
+    """The verdict on the pair of that number, and what is wrong with it; None where there is no
+    pair.
+    """
     drawn = pair(seed, number)
     if drawn is None:
         return None

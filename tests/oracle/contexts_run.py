@@ -1,11 +1,15 @@
-"""Every construct in every context, and in every two of them: what follows it, what it stands in, and what protects it.
+"""Every construct in every context, and in every two of them: what follows it, what it stands in,
+and what protects it.
 
-Random programs meet a pair of these seldom. Each is an asynchronous function of its own, whose names mean nothing: it is
-decompiled, and must be plain and proven. Runs under any CPython from 3.7 on.
+Random programs meet a pair of these seldom. Each is an asynchronous function of its own, whose
+names mean nothing: it is decompiled, and must be plain and proven. Runs under any CPython from 3.7
+on.
 
-    python3.X contexts_run.py DEPYF [DEPTH]     DEPYF is the native command; DEPTH: contexts in one another, 1 or 2
+    python3.X contexts_run.py DEPYF [DEPTH]     DEPYF is the native command; DEPTH: contexts in one
+                                                another, 1 or 2
 
-Prints what was not plain or not proven, and fails where there is any at depth 1. Depth 2 has 66,000 functions (3.11+).
+Prints what was not plain or not proven, and fails where there is any at depth 1. Depth 2 has 66,000
+functions (3.11+).
 """
 
 import itertools

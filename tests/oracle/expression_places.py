@@ -1,6 +1,7 @@
 """Every kind of expression in every place that the grammar has for one: a file for test_printer.py.
 
-    python3.X expression_places.py FOLDER      writes places_N.py; what that version does not parse is left out
+    python3.X expression_places.py FOLDER      writes places_N.py; what that version does not parse
+                                               is left out
 
 Each expression stands in parentheses, so that the printer has to find out where those are needed.
 """

@@ -1,9 +1,10 @@
 """Executes random functions and walks their control-flow graphs; both must do the same.
 
-Runs under any CPython from 3.7 on. Each function is made of try, with, loops and jumps out of them around calls that
-record an event (with the exception being handled, so that a lost POP_EXCEPT shows) and that raise or return as a seeded
-script says. `depyf_flow_oracle` builds the graph from the compiled function; a small interpreter here walks it by the
-rules of src/flow/cfg.h, with the same script. The events and the result must be equal.
+Runs under any CPython from 3.7 on. Each function is made of try, with, loops and jumps out of them
+around calls that record an event (with the exception being handled, so that a lost POP_EXCEPT
+shows) and that raise or return as a seeded script says. `depyf_flow_oracle` builds the graph from
+the compiled function; a small interpreter here walks it by the rules of src/flow/cfg.h, with the
+same script. The events and the result must be equal.
 
     python3.X flow_run.py ORACLE [FUNCTIONS [SEED]]       ORACLE is the program depyf_flow_oracle
 """
@@ -145,7 +146,9 @@ PATTERNS = [
 
 
 class Source:
-    """A random function. Rich: with conditions, comprehensions and (`match`) patterns beside what the walk below knows."""
+    """A random function. Rich: with conditions, comprehensions and (`match`) patterns beside what
+    the walk below knows.
+    """
 
     def __init__(self, rng, rich=False, match=False):
         self.rng, self.lines, self.calls, self.rich, self.match = rng, [], 0, rich, match

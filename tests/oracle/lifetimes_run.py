@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""An attack on what the prover says about lifetimes: one random program in two spellings, and when what it makes ends.
+"""An attack on what the prover says about lifetimes: one random program in two spellings, and when
+what it makes ends.
 
-A program makes values, uses them, and keeps them on the stack, in displays, in locals of its own, in cells and in temporaries,
-through loops, handlers, `with` and `yield`; each spelling names other values, copies other locals and drops others. What the prover accepts as code that may run in torch's place runs in several worlds, and again with an
-exception raised at every effect in turn. What is compared: the effects, and between which two of them each value ends. What ends
-when an exception leaves the function is not: its traceback keeps the locals, and the stack is gone.
+A program makes values, uses them, and keeps them on the stack, in displays, in locals of its own,
+in cells and in temporaries, through loops, handlers, `with` and `yield`; each spelling names other
+values, copies other locals and drops others. What the prover accepts as code that may run in
+torch's place runs in several worlds, and again with an exception raised at every effect in turn.
+What is compared: the effects, and between which two of them each value ends. What ends when an
+exception leaves the function is not: its traceback keeps the locals, and the stack is gone.
 
-Runs under any CPython from 3.8 on that can import depyf; `scripts/attack --lifetimes` starts it for several.
+Runs under any CPython from 3.8 on that can import depyf; `scripts/attack --lifetimes` starts it for
+several.
 
     python3.X tests/oracle/lifetimes_run.py --seed 1 --first 0 --count 10000
 """
@@ -458,7 +462,9 @@ def difference(codes):
 
 
 def pair(seed, number):
-    """(texts, codes) of the pair of that number. Torch's code clears its temporaries itself, mostly."""
+    """(texts, codes) of the pair of that number. Torch's code clears its temporaries itself,
+    mostly.
+    """
     rng = random.Random("lifetimes %d/%d" % (seed, number))
     program = Drawn(rng).program()
     spelling = Spelling(rng)

@@ -1,12 +1,17 @@
-"""Runs small programs twice, by the interpreter itself and by what `depyf dump --stage lift` says of their bytecode, and compares.
+"""Runs small programs twice, by the interpreter itself and by what `depyf dump --stage lift` says
+of their bytecode, and compares.
 
 Works under every CPython from 3.7 on; test_lift.py starts it under each.
 
-    lift_subject.py compile FOLDER      writes FOLDER/NNN.pyc, one for each program that this version can compile
-    lift_subject.py run FOLDER          reads FOLDER/NNN.lift, prints JSON {"failures": [...], "missing": [opcodes in no program], "programs": N, "runs": N}
+    lift_subject.py compile FOLDER      writes FOLDER/NNN.pyc, one for each program that this
+                                        version can compile
+    lift_subject.py run FOLDER          reads FOLDER/NNN.lift, prints JSON {"failures": [...],
+                                        "missing": [opcodes in no program], "programs": N, "runs":
+                                        N}
 
-Every value that a program touches is a Recorder: each operation on one is written to a log and yields a new Recorder. The truth values follow a
-schedule, and one chosen step of the log raises, so that every handler is entered at every point. The lifted text is evaluated by Evaluator with
+Every value that a program touches is a Recorder: each operation on one is written to a log and
+yields a new Recorder. The truth values follow a schedule, and one chosen step of the log raises, so
+that every handler is entered at every point. The lifted text is evaluated by Evaluator with
 Python's own operations. Log, result, exception and final globals must be equal.
 """
 
@@ -363,7 +368,9 @@ COMPARE = ["lt", "le", "eq", "ne", "gt", "ge"]
 
 
 class Wrapped(object):
-    """What an asynchronous generator yields to its consumer, as opposed to what its awaits yield to the loop."""
+    """What an asynchronous generator yields to its consumer, as opposed to what its awaits yield to
+    the loop.
+    """
 
     def __init__(self, value):
         self.value = value
@@ -1186,7 +1193,8 @@ Evaluator.operate = _load_const
 
 # ------------------------------------------------------------------ programs
 
-# (kind, source). function: f(a, b, c) is called; exec: the module is executed. Programs that a version cannot compile are left out there.
+# (kind, source). function: f(a, b, c) is called; exec: the module is executed. Programs that a
+# version cannot compile are left out there.
 PROGRAMS = []
 
 

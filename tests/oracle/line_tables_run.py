@@ -1,12 +1,14 @@
-"""Decompiles code whose line tables are garbage: they may change how the source is laid out, never what it does.
+"""Decompiles code whose line tables are garbage: they may change how the source is laid out, never
+what it does.
 
-Runs under any CPython from 3.7 on. Random programs of scopes_run.py and, one for ten of these, files of the standard library get line tables that
-are empty, random bytes, cut, have bits changed, say one line for everything, or begin elsewhere.
+Runs under any CPython from 3.7 on. Random programs of scopes_run.py and, one for ten of these,
+files of the standard library get line tables that are empty, random bytes, cut, have bits changed,
+say one line for everything, or begin elsewhere.
 
     python3.X line_tables_run.py DEPYF [COUNT [SEED]]
 
-Prints the seed; fails where a result does not compile, a program does something else, or a file is proven to be another one. It counts what is not
-proven in its plain form.
+Prints the seed; fails where a result does not compile, a program does something else, or a file is
+proven to be another one. It counts what is not proven in its plain form.
 """
 
 import importlib.util

@@ -1,7 +1,9 @@
-"""What simple obfuscators do to compiled code: any code object, under any CPython from 3.7 on, with junk between its operations.
+"""What simple obfuscators do to compiled code: any code object, under any CPython from 3.7 on, with
+junk between its operations.
 
-The junk is jumps to and fro, NOPs, values pushed and popped, branches on constants whose other way is never taken, and straight
-code moved to the end (`obfuscated`). What the code does stays the same; rows, handlers and positions follow their operations.
+The junk is jumps to and fro, NOPs, values pushed and popped, branches on constants whose other way
+is never taken, and straight code moved to the end (`obfuscated`). What the code does stays the
+same; rows, handlers and positions follow their operations.
 """
 
 import dis
@@ -44,7 +46,9 @@ class Instr:
         )
 
     def measure(self, wide):
-        """Jumps always get an EXTENDED_ARG (or two), so that sizes do not depend on where they lead."""
+        """Jumps always get an EXTENDED_ARG (or two), so that sizes do not depend on where they
+        lead.
+        """
         prefixes = 1 + wide if self.target is not None else 0
         while self.arg >> 8 * (prefixes + 1) and self.target is None:
             prefixes += 1
@@ -310,7 +314,8 @@ class Obfuscator:
             one = instrs[at]
             began = began or MINOR < 11 or one.name == "RESUME"
             free = began and one.name not in STUCK and self.wanted(one)
-            # The value that RETURN_GENERATOR leaves goes at once; 3.13 jumps over the POP_TOP behind END_FOR.
+            # The value that RETURN_GENERATOR leaves goes at once; 3.13 jumps over the POP_TOP
+            # behind END_FOR.
             free = free and not (at and instrs[at - 1].name in ("RETURN_GENERATOR", "END_FOR"))
             if free:
                 junk = self.junk(one)
@@ -335,7 +340,8 @@ class Obfuscator:
         inside = set(map(id, self.moved))
         junk_jumps = {id(one) for one in out + self.moved} - set(map(id, instrs))
         for one in out + self.moved:
-            # Jumps of the program lead to the junk before what they led to; those of the junk know better.
+            # Jumps of the program lead to the junk before what they led to; those of the junk know
+            # better.
             if one.target is not None and (id(one) not in junk_jumps or id(one) in inside):
                 one.target = entry.get(id(one.target), one.target)
             if one.handler is not None:

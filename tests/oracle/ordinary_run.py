@@ -1,15 +1,22 @@
-"""Decompiles random code as people write it, compiles the result, and asks `depyf compare` whether it is the same.
+"""Decompiles random code as people write it, compiles the result, and asks `depyf compare` whether
+it is the same.
 
-total_run.py draws what no person and no compiler writes, and runs it; the code here is too ordinary to be run (its names mean nothing), but is what
-libraries are full of: methods, attributes, comprehensions, conditions, loops, handlers, context managers, patterns, generators and coroutines, in functions,
-classes and modules. A statement that only dead code would follow ends its body, as in a person's code. Runs under any CPython from 3.7 on.
-The kind `small` is functions of few statements which do nothing but call: every way in which two or three statements stand in or behind each other, of
-which none may need the dispatch loop. `ends` is the same of modules and class bodies whose last statement is a loop that `break` leaves.
+total_run.py draws what no person and no compiler writes, and runs it; the code here is too ordinary
+to be run (its names mean nothing), but is what libraries are full of: methods, attributes,
+comprehensions, conditions, loops, handlers, context managers, patterns, generators and coroutines,
+in functions, classes and modules. A statement that only dead code would follow ends its body, as in
+a person's code. Runs under any CPython from 3.7 on. The kind `small` is functions of few statements
+which do nothing but call: every way in which two or three statements stand in or behind each other,
+of which none may need the dispatch loop. `ends` is the same of modules and class bodies whose last
+statement is a loop that `break` leaves.
 
-    python3.X ordinary_run.py DEPYF function|class|module|small|ends [COUNT [SEED]]     DEPYF is the native command
+    python3.X ordinary_run.py DEPYF function|class|module|small|ends [COUNT [SEED]]
+            DEPYF is the native command
 
-DEPYF_OTHER_RELEASE may name a CPython of the same version, which then compiles the output: what two patch releases make of a source is proven the same.
-Prints the seed, the verdicts and how many needed the dispatch loop; fails where an output does not compile, or is different and yet has plain structure.
+DEPYF_OTHER_RELEASE may name a CPython of the same version, which then compiles the output: what two
+patch releases make of a source is proven the same. Prints the seed, the verdicts and how many
+needed the dispatch loop; fails where an output does not compile, or is different and yet has plain
+structure.
 """
 
 import ast
@@ -27,8 +34,9 @@ from collections import Counter
 MINOR = sys.version_info[1]
 SHOWN = int(os.environ.get("SHOWN", "3"))
 
-# Forms, with their weights. <e> is an expression, <o> one that may be an operand, <c> a condition, <t> one that may be an operand, <p> a pattern,
-# <n> the next number, <body> statements, <loop> those of a loop, <plain> some that never leave what holds them.
+# Forms, with their weights. <e> is an expression, <o> one that may be an operand, <c> a condition,
+# <t> one that may be an operand, <p> a pattern, <n> the next number, <body> statements, <loop>
+# those of a loop, <plain> some that never leave what holds them.
 LEAVES = ["a", "b", "c", "x", "y", "n", "items", "self.p", "self.q", "1", "'s'", "None"]
 EXPRESSIONS = [
     (6, "f(<e>)"), (5, "self.m(<e>, <e>)"), (4, "x.h()"), (10, "<o> + x"), (5, "n * <o>"), (6, "items[<e>]"), (6, "[k + 1 for k in <o>]"),
@@ -80,7 +88,9 @@ JUMPS = ["break", "continue"]
 
 
 class Writer:
-    """Random code of one kind ("function", "class", "module", "small" or "ends"); `asks` is how many statements are still to come."""
+    """Random code of one kind ("function", "class", "module", "small" or "ends"); `asks` is how
+    many statements are still to come.
+    """
 
     def __init__(self, rng, kind):
         self.rng, self.kind, self.number = rng, kind, 0

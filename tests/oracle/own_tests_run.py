@@ -1,10 +1,13 @@
-"""Runs CPython's own tests of the language, as they are and as `depyf decompile` gives them back, and compares.
+"""Runs CPython's own tests of the language, as they are and as `depyf decompile` gives them back,
+and compares.
 
-    python3 own_tests_run.py DEPYF PYTHON [NAME ...]     DEPYF is the native command, NAME a module of Lib/test
+    python3 own_tests_run.py DEPYF PYTHON [NAME ...]     DEPYF is the native command, NAME a module
+                                                         of Lib/test
 
-Each module is compiled by PYTHON, decompiled and checked; then `python -m unittest` runs both texts. A test that
-fails only as decompiled fails the run, unless it is about the lines of its own source (LINES): the text that comes
-back has others. Runs under CPython 3.7 or later; for 3.14 and 3.15, DEPYF_PYTHONS names the interpreter for the check.
+Each module is compiled by PYTHON, decompiled and checked; then `python -m unittest` runs both
+texts. A test that fails only as decompiled fails the run, unless it is about the lines of its own
+source (LINES): the text that comes back has others. Runs under CPython 3.7 or later; for 3.14 and
+3.15, DEPYF_PYTHONS names the interpreter for the check.
 """
 
 import argparse

@@ -1,13 +1,17 @@
-"""Mutants of the standard library through the prover: none may be taken for its original that the judge tells from it.
+"""Mutants of the standard library through the prover: none may be taken for its original that the
+judge tells from it.
 
-Runs under any CPython from 3.7 on that can import depyf (PYTHONPATH=python). One change each, in a definition or statement of a
-module's top level, the kinds of mutants those of a selftest for judges: a comparison, `and` for `or`, swapped arms of an `if`,
-`continue` for `break`, a default, a dropped statement, an operator, an attribute, and `not not x` for `x`. Each mutant is compiled and
-compared with its original by depyf.compare and by tests/judge.py (lenient). What the prover accepts and the judge rejects fails the run,
-unless the judge accepts it once what constants decide is decided and what is never reached is gone (`0 < 1`, `m or m`, code behind `raise`),
-which the prover knows and the judge does not; what the judge accepts and the prover rejects is listed.
+Runs under any CPython from 3.7 on that can import depyf (PYTHONPATH=python). One change each, in a
+definition or statement of a module's top level, the kinds of mutants those of a selftest for
+judges: a comparison, `and` for `or`, swapped arms of an `if`, `continue` for `break`, a default, a
+dropped statement, an operator, an attribute, and `not not x` for `x`. Each mutant is compiled and
+compared with its original by depyf.compare and by tests/judge.py (lenient). What the prover accepts
+and the judge rejects fails the run, unless the judge accepts it once what constants decide is
+decided and what is never reached is gone (`0 < 1`, `m or m`, code behind `raise`), which the prover
+knows and the judge does not; what the judge accepts and the prover rejects is listed.
 
-    python3.X prover_mutants.py [MUTANTS of each kind [SEED [FOLDER]]]      FOLDER: of .py files, default the standard library
+    python3.X prover_mutants.py [MUTANTS of each kind [SEED [FOLDER]]]
+            FOLDER: of .py files, default the standard library
 """
 
 import ast

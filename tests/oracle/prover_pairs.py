@@ -1,9 +1,12 @@
-"""Pairs of functions that are nearly the same and behave differently: the prover may accept none of them.
+"""Pairs of functions that are nearly the same and behave differently: the prover may accept none of
+them.
 
-The pairs here are about what displays, tests of identity and handlers do. The folder `pairs` has a file for each other rule of src/simplify and for
-what src/verify decides itself; a pair there is `= name` or `= 3.X name` (not before 3.X), the body of `f(a, b, g)`, a line `-`, and another body. Runs
-under any CPython from 3.7 on that can import depyf: each pair is run on arguments that record what is done to them until the two differ, so that no
-pair is here for nothing, and compared both ways round, as code of Dynamo's and as any other.
+The pairs here are about what displays, tests of identity and handlers do. The folder `pairs` has a
+file for each other rule of src/simplify and for what src/verify decides itself; a pair there is `=
+name` or `= 3.X name` (not before 3.X), the body of `f(a, b, g)`, a line `-`, and another body. Runs
+under any CPython from 3.7 on that can import depyf: each pair is run on arguments that record what
+is done to them until the two differ, so that no pair is here for nothing, and compared both ways
+round, as code of Dynamo's and as any other.
 
     python3.X tests/oracle/prover_pairs.py
 """
@@ -427,8 +430,9 @@ class Record(list):
 
 
 class Thing:
-    """What is done to it is recorded. The one named "u" has no hash and is false, a call of "raises" fails, one of "q" changes the lists that it is
-    given, and any call changes the global G."""
+    """What is done to it is recorded. The one named "u" has no hash and is false, a call of
+    "raises" fails, one of "q" changes the lists that it is given, and any call changes the global
+    G."""
 
     def __init__(self, record, name):
         self.__dict__.update(record=record, name=name)
@@ -661,7 +665,8 @@ def assembled():
             code(*slices, *end),
         )
     if sys.version_info[:2] == (3, 11):
-        # One handler, which returns what lies below it on the stack: at first `a`, then `b` or `a` again. `-a` raises in neither, `-b` may.
+        # One handler, which returns what lies below it on the stack: at first `a`, then `b` or `a`
+        # again. `-a` raises in neither, `-b` may.
         def handled(then):
             body = [
                 op("RESUME"), first, first, op("UNARY_NEGATIVE"), op("POP_TOP"), op("JUMP_FORWARD"),

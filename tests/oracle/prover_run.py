@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The prover against the interpreter: random pairs of programs that differ a little. What it accepts must behave the same.
+"""The prover against the interpreter: random pairs of programs that differ a little. What it
+accepts must behave the same.
 
-A program gets functions and objects that write down what is done with them (`World`): calls with their arguments and which
-object is in which, attributes, items, tests, comparisons, formats, context managers. They answer by chance, from a seed, change
-what they are given, rebind a global, and raise. Two programs behave the same when what was written down and how they end is
-the same for every seed.
+A program gets functions and objects that write down what is done with them (`World`): calls with
+their arguments and which object is in which, attributes, items, tests, comparisons, formats,
+context managers. They answer by chance, from a seed, change what they are given, rebind a global,
+and raise. Two programs behave the same when what was written down and how they end is the same for
+every seed.
 
     python tests/oracle/prover_run.py --first 0 --count 100000
 """
@@ -31,7 +33,9 @@ STEPS = 60
 
 
 class Writer:
-    """Random functions of two arguments: a body is a list of statements, and of bodies behind what opens a block."""
+    """Random functions of two arguments: a body is a list of statements, and of bodies behind what
+    opens a block.
+    """
 
     def __init__(self, rng):
         self.rng = rng
@@ -340,7 +344,9 @@ def pair(number):
 
 
 def check(number):
-    """The verdict on the pair of that number, and what is wrong with it; None where there is no pair."""
+    """The verdict on the pair of that number, and what is wrong with it; None where there is no
+    pair.
+    """
     texts = pair(number)
     if texts is None:
         return None

@@ -1,17 +1,23 @@
-"""Decompiles random programs about scopes, runs both the program and what came back, and compares what they did.
+"""Decompiles random programs about scopes, runs both the program and what came back, and compares
+what they did.
 
-Few names, bound and read in every way that Python has, in scopes in one another: walruses in comprehensions, generator expressions and class headers, `nonlocal`
-and `global`, classes in everything, comprehensions in class bodies, private names, `del`, names that exec makes, lambdas with defaults; from 3.12 on
-type parameters with bounds, constraints and (3.13+) defaults, in functions, classes and aliases in one another, and annotations that use them.
-Runs under any CPython from 3.7 on.
+Few names, bound and read in every way that Python has, in scopes in one another: walruses in
+comprehensions, generator expressions and class headers, `nonlocal` and `global`, classes in
+everything, comprehensions in class bodies, private names, `del`, names that exec makes, lambdas
+with defaults; from 3.12 on type parameters with bounds, constraints and (3.13+) defaults, in
+functions, classes and aliases in one another, and annotations that use them. Runs under any CPython
+from 3.7 on.
 
-    python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]] [--check LIMIT]     DEPYF is the native command
+    python3.X scopes_run.py DEPYF [COUNT [SEED [LADDER]]] [--check LIMIT]
+            DEPYF is the native command
 
-Prints the seed and how many programs needed which fallback; fails where a result does not compile, or does something else than its program.
-With --optimize each program is compiled with -O or -OO, and some of the statements of its classes and functions stand under `if __debug__:`: what
-the compiler removes still decides where names are found.
-With --check the output is proven, as `depyf decompile` does unless told otherwise: prints how many programs' plain forms, and how many programs in
-any form, were not proven, and fails where the latter are more than LIMIT. UNPROVEN=1 lists them all.
+Prints the seed and how many programs needed which fallback; fails where a result does not compile,
+or does something else than its program. With --optimize each program is compiled with -O or -OO,
+and some of the statements of its classes and functions stand under `if __debug__:`: what the
+compiler removes still decides where names are found. With --check the output is proven, as `depyf
+decompile` does unless told otherwise: prints how many programs' plain forms, and how many programs
+in any form, were not proven, and fails where the latter are more than LIMIT. UNPROVEN=1 lists them
+all.
 """
 
 import argparse
@@ -345,7 +351,9 @@ def run_apart(code):
 
 
 def unproven(stderr):
-    """The numbers of the programs of which standard error says that the plain form was not proven, and that none is; and what it says."""
+    """The numbers of the programs of which standard error says that the plain form was not proven,
+    and that none is; and what it says.
+    """
     said, last = {}, {}
     for number, what in re.findall(
         r"/p(\d+)(?:\.opt-\d)?\.pyc: ((?:the plain form was )?not proven.*)", stderr

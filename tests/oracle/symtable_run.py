@@ -1,11 +1,15 @@
-"""Compares the symbol table that depyf computes of its own text (`dump --stage scopes`) with the one that CPython makes of that text.
+"""Compares the symbol table that depyf computes of its own text (`dump --stage scopes`) with the
+one that CPython makes of that text.
 
 Runs under any CPython from 3.7 on; each file is compiled by it.
 
-    python3.X symtable_run.py DEPYF [COUNT [SEED]] [FILE.py ...]     without files: COUNT of the standard library's, and as many
-                                                                     random programs of scopes_run.py
+    python3.X symtable_run.py DEPYF [COUNT [SEED]] [FILE.py ...]
+            without files: COUNT of the standard library's, and as many
+                                                                     random programs of
+                                                                     scopes_run.py
 
-Prints the seed, and the first names that differ. Names that an inlined comprehension has as well are left out, and scopes of annotations without names.
+Prints the seed, and the first names that differ. Names that an inlined comprehension has as well
+are left out, and scopes of annotations without names.
 """
 
 import _symtable
@@ -82,7 +86,9 @@ def splice(root):
 
 
 def merged(children):
-    """From 3.14 on CPython has one scope for all variables that a body annotates: they count together."""
+    """From 3.14 on CPython has one scope for all variables that a body annotates: they count
+    together.
+    """
     together = [child for child in children if child.kind == "annotation"]
     if len(together) < 2:
         return children

@@ -1,4 +1,6 @@
-"""Each construct in each context is plain and proven: contexts_run.py, which has the explanation, at depth 1."""
+"""Each construct in each context is plain and proven: contexts_run.py, which has the explanation,
+at depth 1.
+"""
 
 import os
 import subprocess

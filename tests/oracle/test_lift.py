@@ -1,4 +1,6 @@
-"""lift/ against the interpreters: lift_subject.py runs small programs natively and by their lifted text, under every interpreter found."""
+"""lift/ against the interpreters: lift_subject.py runs small programs natively and by their lifted
+text, under every interpreter found.
+"""
 
 import functools
 import json

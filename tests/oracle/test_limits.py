@@ -1,7 +1,8 @@
-"""Code whose printed form would go beyond what CPython's parser and compiler take: it must compile, and do the same.
+"""Code whose printed form would go beyond what CPython's parser and compiler take: it must compile,
+and do the same.
 
-The syntax trees are built here, because no source text could say them: brackets nested more than 200 deep, 100 levels of
-indentation, definitions within definitions.
+The syntax trees are built here, because no source text could say them: brackets nested more than
+200 deep, 100 levels of indentation, definitions within definitions.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""The printer against CPython's own parser: source -> ast -> our tree -> text -> ast must close, for every interpreter found."""
+"""The printer against CPython's own parser: source -> ast -> our tree -> text -> ast must close,
+for every interpreter found.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""What the prover accepts behaves the same: a short form of prover_run.py, which has its explanation, and the pairs of prover_pairs.py."""
+"""What the prover accepts behaves the same: a short form of prover_run.py, which has its
+explanation, and the pairs of prover_pairs.py.
+"""
 
 import os
 import sys

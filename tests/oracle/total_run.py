@@ -1,18 +1,28 @@
-"""Decompiles code that no compiler writes, compiles the result, runs both, and compares what they did.
+"""Decompiles code that no compiler writes, compiles the result, runs both, and compares what they
+did.
 
 Runs under any CPython from 3.7 on. Three kinds of functions:
-  graph   random control-flow graphs, put together from instructions: irreducible, with jumps into loops and (3.11+) into
-          protected code, overlapping rows of the exception table, values left on the stack across branches, EXTENDED_ARG 0
-  source  random source (flow_run.py), compiled, decompiled from the first rung of the ladder that is asked for
-  junk    plain statements with what simple obfuscators put between them: jumps to and fro, NOPs, blocks split, values pushed and popped,
-          branches on constants whose other way leads into the middle of things; most must have plain structure
-  obfuscated  random source as modules, classes and functions, with handlers, comprehensions and (3.10+) patterns, whose code obfuscate.py
+  graph   random control-flow graphs, put together from instructions: irreducible, with jumps into
+  loops and (3.11+) into
+          protected code, overlapping rows of the exception table, values left on the stack across
+          branches, EXTENDED_ARG 0
+  source  random source (flow_run.py), compiled, decompiled from the first rung of the ladder that
+          is asked for
+  junk    plain statements with what simple obfuscators put between them: jumps to and fro, NOPs,
+          blocks split, values pushed and popped,
+          branches on constants whose other way leads into the middle of things; most must have
+          plain structure
+  obfuscated  random source as modules, classes and functions, with handlers, comprehensions and
+  (3.10+) patterns, whose code obfuscate.py
           has put junk into
-  kept    the functions of the folder `functions`, which once came out wrong or without structure: they must have plain structure,
+  kept    the functions of the folder `functions`, which once came out wrong or without structure:
+  they must have plain structure,
           unless they say `Ladder`
-The events that calls record (with the exception being handled), the result and the type of an exception must be equal.
+The events that calls record (with the exception being handled), the result and the type of an
+exception must be equal.
 
-    python3.X total_run.py DEPYF graph|source|junk|obfuscated|kept [FUNCTIONS [SEED [LADDER]]]     DEPYF is the native command
+    python3.X total_run.py DEPYF graph|source|junk|obfuscated|kept [FUNCTIONS [SEED [LADDER]]]
+            DEPYF is the native command
 """
 
 import dis
@@ -442,7 +452,9 @@ def make(kind, seed):
 
 
 def kept():
-    """The code of the functions in the folder `functions` that this Python compiles, and the names of those that need the ladder."""
+    """The code of the functions in the folder `functions` that this Python compiles, and the names
+    of those that need the ladder.
+    """
     codes, unplain = [], set()
     for path in sorted(
         glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "functions", "*.py"))

@@ -1,10 +1,12 @@
-"""Code objects of CPython 3.11 from what `dis` printed, so that Dynamo's bytecode can be kept as text.
+"""Code objects of CPython 3.11 from what `dis` printed, so that Dynamo's bytecode can be kept as
+text.
 
     python3.11 listing.py LISTING OUTPUT.pyc     the listing as a code object
     python3.11 listing.py SOURCE.py OUTPUT.pyc   the first function of the source
 
-A listing starts with a line `name argcount=… flags=… varnames=(…) names=(…) consts=(…) stacksize=…`, then the instructions with their
-offsets, then rows `start to end -> target [depth] lasti` of the exception table (`end` is exclusive).
+A listing starts with a line `name argcount=… flags=… varnames=(…) names=(…) consts=(…)
+stacksize=…`, then the instructions with their offsets, then rows `start to end -> target [depth]
+lasti` of the exception table (`end` is exclusive).
 """
 
 import ast

@@ -1,7 +1,9 @@
 """Writes pairs of .pyc files, an original and a mutant of it; runs under each CPython 3.7 to 3.15.
 
-    python mutants.py mutate FOLDER SEED PER_FILE FILE...    mutants of the source and of the bytecode
-    python mutants.py unparse FOLDER 0 0 FILE...             the original and what compiles from ast.unparse of it (3.9+)
+    python mutants.py mutate FOLDER SEED PER_FILE FILE...
+            mutants of the source and of the bytecode
+    python mutants.py unparse FOLDER 0 0 FILE...
+            the original and what compiles from ast.unparse of it (3.9+)
 
 One JSON line for each pair: {"kind", "a", "b", "where", "judge": what tests/judge.py says}.
 """
@@ -702,7 +704,9 @@ def bytecode_mutants(root, count, rnd):
 
 # ---------------------------------------------------------------- files
 def judged(original, other):
-    """{path: "strict", "lenient" or "different"} for each code object; "+" is there when `other` has more."""
+    """{path: "strict", "lenient" or "different"} for each code object; "+" is there when `other`
+    has more.
+    """
     mine, theirs = dict(judge.code_objects(original)), dict(judge.code_objects(other))
     out = {} if set(theirs) <= set(mine) else {"+": "different"}
     for path, code in mine.items():

@@ -176,7 +176,8 @@ def test_truncated_bytecode_is_refused_or_marked():
         return [a.b(x) for x in range(10)]
 
     code = function.__code__
-    # Cut between instructions: CPython 3.11 itself writes past the end of co_code where an inline cache is cut off (deopt_code).
+    # Cut between instructions: CPython 3.11 itself writes past the end of co_code where an inline
+    # cache is cut off (deopt_code).
     for length in [instruction.offset for instruction in dis.get_instructions(code)]:
         broken = replace(code, co_code=code.co_code[:length])
         try:

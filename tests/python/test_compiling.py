@@ -1,4 +1,6 @@
-"""Text that CPython warns of compiles without a warning, to the same, and the filters stay as they are."""
+"""Text that CPython warns of compiles without a warning, to the same, and the filters stay as they
+are.
+"""
 
 import ast
 import random
@@ -63,7 +65,9 @@ def compiled_loudly(text):
 
 
 def operations(code):
-    """What a code object does: its instructions without those that do nothing, and constants by value."""
+    """What a code object does: its instructions without those that do nothing, and constants by
+    value.
+    """
     import dis
 
     found = []

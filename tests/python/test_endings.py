@@ -24,7 +24,9 @@ def words_of(command):
 
 
 def heeds_interrupts():
-    """For a child: what runs in the background of a shell ignores Ctrl-C, and so would its children."""
+    """For a child: what runs in the background of a shell ignores Ctrl-C, and so would its
+    children.
+    """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

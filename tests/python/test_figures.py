@@ -32,7 +32,7 @@ def test_figures_replace_those_of_the_file(tmp_path):
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
     assert "## The standard libraries" in text and "## Mine" in text and "a sample of 1" in text
-    row = "| %s | -OO | 1 of 1 | 1 of 1 | 100 | 100 | 100 | 2 of 2 |" % version
+    row = "| %s | 2 | all | all | 100 / 100 | 100 / 100 | 100 / 100 | 4 | none |" % version
     assert row in text.split("## Mine")[1] and "Not proven: none." in text
 
 

@@ -1,4 +1,6 @@
-"""The frame that torch fills (docs/frame_contract.md), and code objects taken apart and put together."""
+"""The frame that torch fills (docs/frame_contract.md), and code objects taken apart and put
+together.
+"""
 
 import dis
 import sys
@@ -81,7 +83,9 @@ def test_the_recompiled_code_has_the_locals_of_the_reference():
 
 
 def instructions(code):
-    """Each instruction but fillers, with where it jumps to, its place in the source and its handlers."""
+    """Each instruction but fillers, with where it jumps to, its place in the source and its
+    handlers.
+    """
     lines, line, found, index = dict(dis.findlinestarts(code)), None, [], {}
     places = list(code.co_positions()) if sys.version_info >= (3, 11) else None
     for one in dis.get_instructions(code):

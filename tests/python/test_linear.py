@@ -1,4 +1,6 @@
-"""Cost grows with the size of the input, not with its square: functions with very many statements of one kind."""
+"""Cost grows with the size of the input, not with its square: functions with very many statements
+of one kind.
+"""
 
 import os
 import resource

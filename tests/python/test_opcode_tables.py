@@ -46,7 +46,9 @@ def test_fixtures_are_there(version):
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_fixtures_are_of_their_source(version):
-    """Other patch releases may compile differently in detail, so only the names and constants of the code objects are compared."""
+    """Other patch releases may compile differently in detail, so only the names and constants of
+    the code objects are compared.
+    """
     if version not in FOUND:
         pytest.skip("no interpreter of %s found (PATH, PYENV_ROOT, DEPYF_PYTHONS)" % version)
     program = """

@@ -1,8 +1,8 @@
 """Patch releases of one version of CPython may compile a source to other bytecode.
 
 The files of tests/fixtures/patches are those of tests/fixtures/bytecode, compiled by another patch
-release (Debian's python3.13 3.13.5, and the free-threaded build of 3.13.15), which calls `iter` twice
-where 3.13.0 calls it once.
+release (Debian's python3.13 3.13.5, and the free-threaded build of 3.13.15), which calls `iter`
+twice where 3.13.0 calls it once.
 """
 
 import glob

@@ -1,4 +1,6 @@
-"""What the prover once accepted although a program tells the two apart, and what it refused for nothing."""
+"""What the prover once accepted although a program tells the two apart, and what it refused for
+nothing.
+"""
 
 import dis
 import functools

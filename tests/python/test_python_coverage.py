@@ -1,4 +1,6 @@
-"""scripts/python_coverage: every opcode of every version is decompiled and exercised by a committed file."""
+"""scripts/python_coverage: every opcode of every version is decompiled and exercised by a committed
+file.
+"""
 
 import os
 import subprocess

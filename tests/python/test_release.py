@@ -708,8 +708,8 @@ def test_the_debian_package_has_a_manual_page():
 
 
 def test_the_debian_package_leaves_nothing_behind():
-    """Python, run by root, writes compiled files beside the package's own: what dh_python3 adds to the
-    package takes them away."""
+    """Python, run by root, writes compiled files beside the package's own: what dh_python3 adds to
+    the package takes them away."""
     assert "dh-sequence-python3" in read("packaging", "debian", "control")
     folder = os.path.join(ROOT, "packaging", "debian")
     assert not {"postinst", "prerm"} & set(os.listdir(folder))

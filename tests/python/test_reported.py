@@ -1,6 +1,8 @@
-"""Programs that were once reported: what comes back does the same, is proven, and has the form that a person would write.
+"""Programs that were once reported: what comes back does the same, is proven, and has the form that
+a person would write.
 
-Each stands with the versions on which it was wrong; all of a version are compiled, decompiled, checked and run together.
+Each stands with the versions on which it was wrong; all of a version are compiled, decompiled,
+checked and run together.
 """
 
 import json
@@ -292,7 +294,8 @@ PROGRAMS["conditional argument before return"] = (
 for _number, _text in enumerate(LAST):
     PROGRAMS["conditional argument %d" % _number] = (7, 15, _text + "\n")
 
-# Runs under each version. `compile`: FOLDER gets NAME.pyc of the programs in stdin. `run`: prints {name: what each prints}.
+# Runs under each version. `compile`: FOLDER gets NAME.pyc of the programs in stdin. `run`: prints
+# {name: what each prints}.
 WORK = r"""
 import contextlib, importlib.util, io, json, marshal, os, random, sys, types, warnings
 warnings.simplefilter("ignore")

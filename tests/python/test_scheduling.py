@@ -41,7 +41,9 @@ DIES = "def test_%s():\n    import os\n    os.abort()\n"
 
 
 def run(folder, files, workers=2, more=""):
-    """What pytest says of a suite: {file: a word for each of its tests, "." or "x" where the worker dies}."""
+    """What pytest says of a suite: {file: a word for each of its tests, "." or "x" where the worker
+    dies}.
+    """
     (folder / "conftest.py").write_text(CONFTEST % TESTS + more)
     for name, tests in files.items():
         text = [(DIES if one == "x" else PASSES) % number for number, one in enumerate(tests)]

@@ -1,4 +1,5 @@
-"""Names mean the same in decompiled source: kept programs, and random ones from tests/oracle/scopes_run.py.
+"""Names mean the same in decompiled source: kept programs, and random ones from
+tests/oracle/scopes_run.py.
 
 The long form: tests/oracle/scopes_run.py DEPYF 5000 under each interpreter.
 """
@@ -400,7 +401,9 @@ def test_random_programs_are_proven(python):
 
 
 def test_the_symbol_table_is_that_of_cpython(python):
-    """A short run over the standard library and random programs; the long form: symtable_run.py DEPYF 1000."""
+    """A short run over the standard library and random programs; the long form: symtable_run.py
+    DEPYF 1000.
+    """
     _, path = python
     done = subprocess.run(
         [path, SYMTABLES, native_command(), "8", "0"],
@@ -410,7 +413,9 @@ def test_the_symbol_table_is_that_of_cpython(python):
 
 
 def test_line_tables_change_no_meaning(python):
-    """A short run with garbage in place of line tables; the long form: line_tables_run.py DEPYF 1000."""
+    """A short run with garbage in place of line tables; the long form: line_tables_run.py DEPYF
+    1000.
+    """
     _, path = python
     done = subprocess.run(
         [path, LINE_TABLES, native_command(), "10", "0"],

@@ -1,7 +1,7 @@
 """In which order a file has the items of a set of constants.
 
-Up to 3.10 it is the order of the set in the process that compiled. Later, marshal sorts the items by
-bytes that tell which of them that process used elsewhere: the same source gives either order.
+Up to 3.10 it is the order of the set in the process that compiled. Later, marshal sorts the items
+by bytes that tell which of them that process used elsewhere: the same source gives either order.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""A file shares objects by reference, a text does not: what nests in itself twice doubles with each level."""
+"""A file shares objects by reference, a text does not: what nests in itself twice doubles with each
+level.
+"""
 
 import dis
 import importlib.util

@@ -1,4 +1,6 @@
-"""What repeats in a dump's file stands there once; readers get all of it, and hostile tables are bounded."""
+"""What repeats in a dump's file stands there once; readers get all of it, and hostile tables are
+bounded.
+"""
 
 import base64
 import copy

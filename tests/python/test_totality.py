@@ -1,6 +1,8 @@
-"""Code that no compiler writes becomes source that compiles and does the same, under each interpreter found here.
+"""Code that no compiler writes becomes source that compiles and does the same, under each
+interpreter found here.
 
-The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) and ordinary_run.py DEPYF function 4000 under each interpreter.
+The long form: tests/oracle/total_run.py DEPYF graph 100000 (and `source 10000 0 5`) and
+ordinary_run.py DEPYF function 4000 under each interpreter.
 """
 
 import os

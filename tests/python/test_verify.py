@@ -303,7 +303,8 @@ def test_a_difference_is_never_accepted(case):
         assert detail
 
 
-# Code that is nearly what a rule of simplify/ or verify/ takes for the same; both also where it is said that torch wrote it.
+# Code that is nearly what a rule of simplify/ or verify/ takes for the same; both also where it is
+# said that torch wrote it.
 NEARLY = {
     "stores swapped, one local": (
         "def f(a,b):\n x=a\n x=b\n g()\n return x",
@@ -768,7 +769,8 @@ def test_other_bytecode_is_not_what_the_readable_form_does(text, other, tmp_path
 
 
 # ---------------------------------------------------------------- mutants of the standard library
-# The prover says yes where the judge, which compares instructions, says no, and is right. By the kind of mutation:
+# The prover says yes where the judge, which compares instructions, says no, and is right. By the
+# kind of mutation:
 SAME_ALL_THE_SAME = {
     "RESUME": "lets tracing in, and nothing else",
     "GEN_START": "its operand only words an error message",

@@ -1,4 +1,6 @@
-"""What the tests of the report share: a browser, pages that ask nothing of any network, and real dumps."""
+"""What the tests of the report share: a browser, pages that ask nothing of any network, and real
+dumps.
+"""
 
 import base64
 import contextlib
@@ -21,7 +23,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def unpacked(path):
-    """The text of a page, and behind it all that it holds packed, by the page's own description of it."""
+    """The text of a page, and behind it all that it holds packed, by the page's own description of
+    it.
+    """
     text = Path(path).read_text()
     blocks = re.findall(r'<script type="text/plain" data-pack="\w+"[^>]*>([^<]*)</script>', text)
     return "\n".join([text, *(zlib.decompress(base64.b64decode(one)).decode() for one in blocks)])
@@ -48,14 +52,18 @@ class Screen:
         return self.page
 
     def until(self, condition):
-        """Waits until an expression, or what a function returns, is true; Playwright's own way evaluates in the page, which the page's policy forbids."""
+        """Waits until an expression, or what a function returns, is true; Playwright's own way
+        evaluates in the page, which the page's policy forbids.
+        """
         end = time.monotonic() + 60
         while not (condition() if callable(condition) else self.page.evaluate(condition)):
             assert time.monotonic() < end, "never true: %s; at %s" % (condition, self.page.url)
             self.page.wait_for_timeout(50)
 
     def go(self, route):
-        """Goes to a route of the page as a link would; returns the milliseconds until it was laid out."""
+        """Goes to a route of the page as a link would; returns the milliseconds until it was laid
+        out.
+        """
         return self.page.evaluate(
             """async (route) => {
               const start = performance.now();

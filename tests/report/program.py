@@ -94,7 +94,9 @@ def rotated(x, angles):
 
 
 class Decoder(torch.nn.Module):
-    """A layer as Llama has it: RMS norm, rotary positions, fewer heads for keys than for queries, gated units."""
+    """A layer as Llama has it: RMS norm, rotary positions, fewer heads for keys than for queries,
+    gated units.
+    """
 
     def __init__(self, size, heads, shared):
         super().__init__()

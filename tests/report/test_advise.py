@@ -1186,8 +1186,8 @@ def test_other_reasons_of_a_recompile_are_told_in_a_sentence_of_their_own():
 
 
 def called_at_a_break(tmp_path, body):
-    """A run of a function that torch gave up at a break in its loop, and of one that it calls, which
-    recompiles for its argument.
+    """A run of a function that torch gave up at a break in its loop, and of one that it calls,
+    which recompiles for its argument.
     """
     program = tmp_path / "b.py"
     program.write_text("def h(scale):\n    return scale * 2\n\n" + body)

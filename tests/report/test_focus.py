@@ -1,4 +1,6 @@
-"""Frames of what has the keyboard's focus: all of each can be seen, and none lies over what stands beside it."""
+"""Frames of what has the keyboard's focus: all of each can be seen, and none lies over what stands
+beside it.
+"""
 
 import pytest
 

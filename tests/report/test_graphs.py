@@ -1,4 +1,6 @@
-"""Drawn graphs are the graphs: each edge is one of `gm.graph`, none is missing, and none lies on a box."""
+"""Drawn graphs are the graphs: each edge is one of `gm.graph`, none is missing, and none lies on a
+box.
+"""
 
 import json
 import os

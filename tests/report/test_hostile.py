@@ -1,4 +1,6 @@
-"""What a dump holds is shown as text, whatever it is: an injection in every field, controls, surrogates, huge constants."""
+"""What a dump holds is shown as text, whatever it is: an injection in every field, controls,
+surrogates, huge constants.
+"""
 
 import importlib
 import json

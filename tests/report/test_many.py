@@ -1,4 +1,6 @@
-"""Runs made by hand: many compiles, where what is the same is said and drawn once; ranks with collectives."""
+"""Runs made by hand: many compiles, where what is the same is said and drawn once; ranks with
+collectives.
+"""
 
 import sys
 
@@ -258,7 +260,8 @@ def test_a_search_that_finds_nothing_says_so(screen, tmp_path, wanted):
 
 REDUCED = """class GraphModule(torch.nn.Module):
     def forward(self, L_x_: "f32[4][1]cpu"):
-        # File: /torch/functional.py:9 in all_reduce, code: t = torch.ops._c10d_functional.all_reduce(
+        # File: /torch/functional.py:9 in all_reduce, code: t =
+        # torch.ops._c10d_functional.all_reduce(
         t: "f32[%d][1]cpu" = torch.ops._c10d_functional.all_reduce(L_x_, 'sum', '0')
         w: "f32[4][1]cpu" = torch.ops._c10d_functional.wait_tensor(t);  t = None
         g: "f32[8][1]cpu" = torch.ops._c10d_functional.all_gather_into_tensor(w, 2, '0')

@@ -20,11 +20,13 @@ VIEWS = [
     "search/torch",
 ]
 
-# ---- paper -------------------------------------------------------------------------------------------------------------
+# ---- paper ---------------------------------------------------------------------------------------
 
 
 def printed(page, path):
-    """What stands on paper: the text of a PDF without its spaces, since lines are broken there, and the number of pages."""
+    """What stands on paper: the text of a PDF without its spaces, since lines are broken there, and
+    the number of pages.
+    """
     pypdf = pytest.importorskip("pypdf")
     page.pdf(path=str(path), print_background=True)
     pages = pypdf.PdfReader(str(path)).pages
@@ -125,7 +127,7 @@ def test_nothing_is_wider_than_the_paper_and_all_is_dark_on_light(browser, pictu
         context.close()
 
 
-# ---- contrast ----------------------------------------------------------------------------------------------------------
+# ---- contrast ------------------------------------------------------------------------------------
 
 #: texts whose colour stands out too little from what is behind it: [ratio, colour, background, where, text]
 CONTRAST = r"""() => {
@@ -200,7 +202,7 @@ def test_every_text_stands_out(browser, dumps, scheme):
     assert not found, "\n".join(map(str, found))
 
 
-# ---- keyboard and screen reader ----------------------------------------------------------------------------------------
+# ---- keyboard and screen reader ------------------------------------------------------------------
 
 #: what can be pressed, typed into or chosen, and is seen
 CONTROLS = "a[href], button, select, input, summary, [tabindex='0'], [role=button]"
@@ -220,7 +222,8 @@ FOCUS = """() => {
 def test_tab_reaches_every_control_and_shows_where_it_is(screen, dumps, view):
     page = screen.open(dumps / "toy" / "index.html", view)
     page.wait_for_timeout(300)
-    # of shapes in one picture, and of tabs, one is reached with Tab and the arrow keys lead to the others
+    # of shapes in one picture, and of tabs, one is reached with Tab and the arrow keys lead to the
+    # others
     expected = page.evaluate(
         """(controls) => {
           let number = 0;

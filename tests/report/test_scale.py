@@ -30,8 +30,8 @@ def test_a_thousand_compiles(screen, browser, dumps, tmp_path):
             "%(view)s: %(ms).0f ms, processor %(processor).0f ms" % row for row in rows.values()
         )
     )
-    # What is wanted is 1000 ms for the first view and 100 ms for any other. A machine that does other things as well takes longer on the
-    # clock, and a little longer in processor time.
+    # What is wanted is 1000 ms for the first view and 100 ms for any other. A machine that does
+    # other things as well takes longer on the clock, and a little longer in processor time.
     assert rows.pop("first view of the page")["ms"] < 4000
     slow = {name: row for name, row in rows.items() if row["processor"] > 250}
     assert not slow and len(rows) > 15, slow

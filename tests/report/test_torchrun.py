@@ -1,4 +1,6 @@
-"""Two ranks under the real torchrun, watched by `depyf run`: each writes its folder, the report says where they part."""
+"""Two ranks under the real torchrun, watched by `depyf run`: each writes its folder, the report
+says where they part.
+"""
 
 import os
 import subprocess
@@ -6,9 +8,9 @@ import sys
 
 import pytest
 
-# Group and module end right after backward. With the module the group's last reference could go, and torch then waits for gloo's thread,
-# which may wait for Python's lock: a deadlock. It does not go where Dynamo is imported, as here, after the group was made: see
-# depyf.imports.
+# Group and module end right after backward. With the module the group's last reference could go,
+# and torch then waits for gloo's thread, which may wait for Python's lock: a deadlock. It does not
+# go where Dynamo is imported, as here, after the group was made: see depyf.imports.
 PROGRAM = """
 import torch
 import torch.distributed as dist

@@ -1,4 +1,6 @@
-"""What the tests of depyf.torch share: fresh processes with cold caches, and a torch without leftovers."""
+"""What the tests of depyf.torch share: fresh processes with cold caches, and a torch without
+leftovers.
+"""
 
 import pytest
 import warm
@@ -24,7 +26,8 @@ def fresh_dynamo():
 
 @pytest.fixture
 def run_script(tmp_path):
-    """Runs a program text in a process of its own and returns its output; its caches are those of this test.
+    """Runs a program text in a process of its own and returns its output; its caches are those of
+    this test.
 
     fresh: the process imports torch itself; otherwise it begins with an imported torch
     """

@@ -2,7 +2,8 @@
 
 `case_of(seed)` draws a program of a shape with the same program after the change, as a reader would
 write it; `wrong_of(seed)` runs both and gives what was told and did not come true. Where the words
-have an "if" or an "or", each side is a shape. `python followed_by_hand.py SEED` shows both programs.
+have an "if" or an "or", each side is a shape. `python followed_by_hand.py SEED` shows both
+programs.
 """
 
 import os

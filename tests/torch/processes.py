@@ -1,7 +1,7 @@
 """Fresh processes with cold caches, and functions made from texts, for the tests of depyf.torch.
 
-A module of its own and no part of conftest.py: several folders of tests have a `conftest`, and which
-of them `import conftest` finds depends on the folders that a run names.
+A module of its own and no part of conftest.py: several folders of tests have a `conftest`, and
+which of them `import conftest` finds depends on the folders that a run names.
 """
 
 import linecache
@@ -23,7 +23,9 @@ def environment(cache, **extra):
 
 
 def function_of(text, name):
-    """The function of that name in a text, which has its source: torch up to 2.9 wraps a function that has none."""
+    """The function of that name in a text, which has its source: torch up to 2.9 wraps a function
+    that has none.
+    """
     filename = "<text %d of %s>" % (len(linecache.cache), name)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     names = {"__name__": "text", "torch": torch}
@@ -32,7 +34,9 @@ def function_of(text, name):
 
 
 def guards_tell_their_lines():
-    """Whether the torch at hand knows from which line of the user's code the guard on an argument comes; 2.8 does not."""
+    """Whether the torch at hand knows from which line of the user's code the guard on an argument
+    comes; 2.8 does not.
+    """
     import depyf
 
     torch._dynamo.reset()

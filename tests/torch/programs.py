@@ -1,8 +1,10 @@
-"""Small programs, one for each thing that Dynamo does to code; `test_programs.py` runs each with and without depyf.
+"""Small programs, one for each thing that Dynamo does to code; `test_programs.py` runs each with
+and without depyf.
 
-A program takes `compiled`, which stands for torch.compile with the program's backend, and returns what shall be equal. `frames` is
-the least number of code objects that torch must have transformed, so that a program which torch no longer breaks, or refuses to
-compile, is noticed on torch 2.13; it is 0 where no torch compiles the frame itself: then only results are compared.
+A program takes `compiled`, which stands for torch.compile with the program's backend, and returns
+what shall be equal. `frames` is the least number of code objects that torch must have transformed,
+so that a program which torch no longer breaks, or refuses to compile, is noticed on torch 2.13; it
+is 0 where no torch compiles the frame itself: then only results are compared.
 """
 
 import collections
@@ -42,7 +44,8 @@ def program(frames=1, backend="eager", since=(2, 2)):
     return register
 
 
-# torch 2.6 to 2.8 leave the items of a frozenset on the stack and make an empty one, without depyf, too
+# torch 2.6 to 2.8 leave the items of a frozenset on the stack and make an empty one, without depyf,
+# too
 frozen = list if (2, 6) <= TORCH < (2, 9) else frozenset
 
 
@@ -61,7 +64,7 @@ def x_(n=3):
     return torch.arange(1.0, n + 1)
 
 
-# ---- graph breaks ------------------------------------------------------------------------------------------------------
+# ---- graph breaks --------------------------------------------------------------------------------
 
 
 @program(frames=3)
@@ -752,7 +755,7 @@ def assert_with_message(compiled):
         return type(error).__name__
 
 
-# ---- recompiles --------------------------------------------------------------------------------------------------------
+# ---- recompiles ----------------------------------------------------------------------------------
 
 
 @program(2)
@@ -856,7 +859,7 @@ def recompile_with_breaks(compiled):
     return [g(x_(), True), g(x_(), False), g(x_().double(), True)]
 
 
-# ---- training, modules, contexts ---------------------------------------------------------------------------------------
+# ---- training, modules, contexts -----------------------------------------------------------------
 
 
 @program(1)
@@ -1058,7 +1061,7 @@ def custom_autograd_function_with_break(compiled):
     return loss, x.grad
 
 
-# ---- higher-order operators --------------------------------------------------------------------------------------------
+# ---- higher-order operators ----------------------------------------------------------------------
 
 
 @program(1)
@@ -1103,7 +1106,7 @@ def scan_and_while(compiled):
     return compiled(f)(x_())
 
 
-# ---- side effects ------------------------------------------------------------------------------------------------------
+# ---- side effects --------------------------------------------------------------------------------
 
 
 @program(2)
@@ -1427,7 +1430,7 @@ def hooks_on_tensors(compiled):
     return x.grad
 
 
-# ---- iterators and generators ------------------------------------------------------------------------------------------
+# ---- iterators and generators --------------------------------------------------------------------
 
 
 def numbers(n):
@@ -1505,7 +1508,7 @@ def library_iterators(compiled):
     return compiled(f)(x_())
 
 
-# ---- other things Dynamo emits code for --------------------------------------------------------------------------------
+# ---- other things Dynamo emits code for ----------------------------------------------------------
 
 
 @program(12)
@@ -1733,7 +1736,7 @@ def break_under_torch_function_mode_and_device(compiled):
     return compiled(f)(x_())
 
 
-# ---- backends ----------------------------------------------------------------------------------------------------------
+# ---- backends ------------------------------------------------------------------------------------
 
 
 def users_backend(module, inputs):

@@ -1,4 +1,5 @@
-"""Who changes the state of the process: the calls that set some of it, each with the stack of its caller.
+"""Who changes the state of the process: the calls that set some of it, each with the stack of its
+caller.
 
 A thread that looks now and then sees a change by chance, and not who made it. Torch itself pushes
 filters of warnings and patches its settings while it compiles; depyf must not.
@@ -50,7 +51,9 @@ _ATTRIBUTES = {
 
 
 class Change:
-    """One call of a setter: its name, and the files and functions that it was called from, the innermost first."""
+    """One call of a setter: its name, and the files and functions that it was called from, the
+    innermost first.
+    """
 
     def __init__(self, name, frame):
         self.name, self.stack = name, []
@@ -62,7 +65,9 @@ class Change:
         return any(file.startswith(DEPYF) for file, _ in self.stack)
 
     def way_through_torch(self):
-        """The setter and the frames of torch, or None where depyf called the setter, or the standard library for it."""
+        """The setter and the frames of torch, or None where depyf called the setter, or the
+        standard library for it.
+        """
         owned = [one for one in self.stack if one[0].startswith((DEPYF, TORCH))]
         if owned and owned[0][0].startswith(DEPYF):
             return None
@@ -122,7 +127,9 @@ def recorded():
 
 
 def made_by_depyf(changes, without):
-    """The changes with depyf on their stack, but for those that torch made in the same way without it."""
+    """The changes with depyf on their stack, but for those that torch made in the same way without
+    it.
+    """
     torchs = {one.way_through_torch() for one in without}
     return [
         one

@@ -1,4 +1,6 @@
-"""A program to step through: compiles, dumps, then runs once more without compiling. Arguments: backend, folder."""
+"""A program to step through: compiles, dumps, then runs once more without compiling. Arguments:
+backend, folder.
+"""
 
 import sys
 

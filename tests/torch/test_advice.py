@@ -1,4 +1,6 @@
-"""Advice is tested by following it: each pair of `depyf.advice` runs, the problem is gone, and the results are equal."""
+"""Advice is tested by following it: each pair of `depyf.advice` runs, the problem is gone, and the
+results are equal.
+"""
 
 import ast
 import contextlib
@@ -53,7 +55,9 @@ def restore(module, kept):
 
 
 def run(text, name, eager=False, seed=0):
-    """(what the program left as `result`, the nodes of its compiles); a program that raises leaves None."""
+    """(what the program left as `result`, the nodes of its compiles); a program that raises leaves
+    None.
+    """
     torch._dynamo.reset()
     torch.manual_seed(seed)
     # a file that linecache knows: torch and depyf read the lines of a program

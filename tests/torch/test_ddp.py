@@ -1,4 +1,6 @@
-"""DistributedDataParallel over gloo with two ranks: each rank's code is replaced and proven, gradients are those of plain torch.compile."""
+"""DistributedDataParallel over gloo with two ranks: each rank's code is replaced and proven,
+gradients are those of plain torch.compile.
+"""
 
 import json
 

@@ -43,7 +43,9 @@ def graph_line(folder):
 
 @pytest.fixture
 def prepared(tmp_path):
-    """A dump made by a first run, to know lines beforehand; the run under the debugger writes the same folder again."""
+    """A dump made by a first run, to know lines beforehand; the run under the debugger writes the
+    same folder again.
+    """
     folder = tmp_path / "dump"
     done = warm.run([PROGRAM, "eager", folder], environment(tmp_path / "cache"))
     assert done.returncode == 0 and "finished" in done.stdout, done.stderr

@@ -1,4 +1,6 @@
-"""The launch configuration of docs/debugging.md, driven over the Debug Adapter Protocol as an editor does it."""
+"""The launch configuration of docs/debugging.md, driven over the Debug Adapter Protocol as an
+editor does it.
+"""
 
 import json
 import os
@@ -142,7 +144,8 @@ def test_breakpoints_bind_in_dumped_files(prepared, tmp_path):  # noqa: F811
         thread, frame = editor.stopped()
         assert Path(frame["source"]["path"]) == transformed
         assert frame["line"] == call_line(prepared)
-        # this stop is outside of depyf.debug(), where Dynamo of torch up to 2.6 compiles the debugger's functions as well
+        # this stop is outside of depyf.debug(), where Dynamo of torch up to 2.6 compiles the
+        # debugger's functions as well
         if TORCH > (2, 6):
             assert editor.locals(frame)["a"].startswith("tensor([0., 1., 2.")
         editor.request("setBreakpoints", source={"path": str(transformed)}, breakpoints=[])

@@ -270,7 +270,7 @@ def test_reasons_name_the_line_that_made_the_guard():
     assert summary.reason_parts(shortened, "/home/a/c.py") == ("0/0: scale == 2", None)
 
 
-# ---- ranks -------------------------------------------------------------------------------------------------------------
+# ---- ranks ---------------------------------------------------------------------------------------
 
 RANKS = """
 import os, sys
@@ -361,7 +361,9 @@ def test_one_rank_or_none_writes_no_folder_for_it(monkeypatch):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """Two folders as TORCH_TRACE leaves them, with the logs of two ranks each; in the second, rank 1 has another graph."""
+    """Two folders as TORCH_TRACE leaves them, with the logs of two ranks each; in the second, rank
+    1 has another graph.
+    """
     import subprocess
     import sys
 

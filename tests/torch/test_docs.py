@@ -1,4 +1,6 @@
-"""The documentation is true: every block of Python runs, every command ends as it should, every link leads somewhere."""
+"""The documentation is true: every block of Python runs, every command ends as it should, every
+link leads somewhere.
+"""
 
 import json
 import re

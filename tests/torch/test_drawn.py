@@ -1,4 +1,6 @@
-"""Random programs with breaks inside everything: equal results, equal frames, all replaced (`drawn.py`)."""
+"""Random programs with breaks inside everything: equal results, equal frames, all replaced
+(`drawn.py`).
+"""
 
 import gc
 import linecache
@@ -21,7 +23,9 @@ SEED = random.SystemRandom().randrange(10**6) if SEED == "random" else int(SEED)
 
 
 def outcome(text, name):
-    """What the program does for three numbers, which frames torch transformed, and what it told of lives."""
+    """What the program does for three numbers, which frames torch transformed, and what it told of
+    lives.
+    """
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     torch._dynamo.reset()

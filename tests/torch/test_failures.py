@@ -1,7 +1,8 @@
-"""When things go wrong: disks, folders, interrupts, exceptions, other processes, a torch with parts missing.
+"""When things go wrong: disks, folders, interrupts, exceptions, other processes, a torch with parts
+missing.
 
-In each case the program gets the result or the exception that it gets without depyf, and what depyf could not do is one
-warning and a row in the run.
+In each case the program gets the result or the exception that it gets without depyf, and what depyf
+could not do is one warning and a row in the run.
 """
 
 import gc
@@ -41,7 +42,7 @@ def left_behind(folder):
     return [name for name in os.listdir(str(folder)) if name.startswith(".depyf-")]
 
 
-# ---- disks and folders -------------------------------------------------------------------------------------------------
+# ---- disks and folders ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -371,7 +372,7 @@ def test_a_block_inside_another_one_in_the_same_folder(tmp_path):
     assert sorted(re.findall(r"^# (.*)", tables, re.M)) == sorted(n[:-3] for n in graphs)
 
 
-# ---- interrupts and exceptions -----------------------------------------------------------------------------------------
+# ---- interrupts and exceptions -------------------------------------------------------------------
 
 
 def interrupted_backend(module, inputs):
@@ -415,7 +416,9 @@ def test_sigint_while_a_file_is_written(tmp_path, monkeypatch):
 
 
 def exception_of(call):
-    """Type and text of what a call raises, without what differs between two runs of the same program."""
+    """Type and text of what a call raises, without what differs between two runs of the same
+    program.
+    """
     torch._dynamo.reset()
     try:
         call()
@@ -513,7 +516,7 @@ def test_a_block_is_left_while_another_thread_compiles(tmp_path):
     assert run.problems == [] and left_behind(tmp_path / "dump") == []
 
 
-# ---- other processes ---------------------------------------------------------------------------------------------------
+# ---- other processes -----------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -623,7 +626,7 @@ def test_a_killed_process_leaves_whole_files_and_the_next_one_replaces_them(run_
     assert not os.path.exists(str(tmp_path / "dump_2"))
 
 
-# ---- a torch with parts missing ----------------------------------------------------------------------------------------
+# ---- a torch with parts missing ------------------------------------------------------------------
 
 HIDE = """
 import importlib.abc, sys

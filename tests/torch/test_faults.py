@@ -1,4 +1,6 @@
-"""Whatever call of depyf fails, the program ends as without it; scripts/faults does this for each program."""
+"""Whatever call of depyf fails, the program ends as without it; scripts/faults does this for each
+program.
+"""
 
 import warnings
 

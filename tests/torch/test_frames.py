@@ -1,4 +1,6 @@
-"""Frames that torch fills by position: functions with many locals, cells and each kind of argument, under a checking allocator."""
+"""Frames that torch fills by position: functions with many locals, cells and each kind of argument,
+under a checking allocator.
+"""
 
 import pytest
 

@@ -186,7 +186,8 @@ def test_closures_share_their_cells(tmp_path):
     assert torch.equal(result, torch.full((2,), 4.0))
     assert count == 2
     assert names[0] == "__transformed_code_0_for_counting"
-    # up to torch 2.9 a resume function with free variables is made of a constant, so no name of the file stands for it
+    # up to torch 2.9 a resume function with free variables is made of a constant, so no name of the
+    # file stands for it
     found = [one.name for one in run.functions if one.is_resume and one.global_name]
     assert len(names) == 1 + len(found) and all(
         name.startswith("__transformed") for name in names
@@ -388,7 +389,8 @@ for pair in sys.argv[2].split():
     vars(module)[name] = graph(len(graphs)) if name.startswith("__compiled_fn_") else importlib.import_module(
         real[len("__import_"):].replace("_dot_", ".")
     )
-# a guard on the identity of an object holds in its own process only; the code runs, and what it resumes in
+# a guard on the identity of an object holds in its own process only; the code runs, and what it
+# resumes in
 result = module.__transformed_code_0_for_autocasting(torch.ones(2, 2), 2)
 assert result.tolist() == [[4.0, 4.0], [4.0, 4.0]] and len(graphs) == 1, (result, graphs)
 assert module.autocasting(torch.ones(2, 2)).dtype is torch.bfloat16

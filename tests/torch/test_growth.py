@@ -1,4 +1,6 @@
-"""Many compiles, long programs: time and memory grow with them and no faster; nothing that torch would have freed is kept."""
+"""Many compiles, long programs: time and memory grow with them and no faster; nothing that torch
+would have freed is kept.
+"""
 
 import contextlib
 import gc

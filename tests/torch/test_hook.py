@@ -1,4 +1,6 @@
-"""The bytecode hook: nothing that goes wrong in it reaches torch or the program, and unproven code is not used."""
+"""The bytecode hook: nothing that goes wrong in it reaches torch or the program, and unproven code
+is not used.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Values die where they die with torch's own code: weak references, and so memory, tell no difference."""
+"""Values die where they die with torch's own code: weak references, and so memory, tell no
+difference.
+"""
 
 import gc
 import random
@@ -17,7 +19,9 @@ WATCHED = some_of(PROGRAMS, 7)
 
 
 def in_order(log):
-    """The log with what ends at one moment sorted: a tuple lets go of its items from the last to the first, a call from the first on."""
+    """The log with what ends at one moment sorted: a tuple lets go of its items from the last to
+    the first, a call from the first on.
+    """
     found, ends = [], []
     for one in log + [""]:
         if one.startswith("end "):
@@ -77,7 +81,8 @@ def test_every_value_dies_where_it_does_with_torch_alone(tmp_path, program):
     with depyf.prepare_debug(str(tmp_path / "dump")):
         replaced = observed(program.run, program.backend)
     if replaced != plain:
-        # torch 2.2 guards less on what it compiles first, so that plain runs of one program differ too
+        # torch 2.2 guards less on what it compiles first, so that plain runs of one program differ
+        # too
         plain = observed(program.run, program.backend)
     assert replaced == plain
 
@@ -162,7 +167,9 @@ def step(model, data, optimizer):
 
 
 def test_the_memory_of_a_training_step(tmp_path):
-    """The bytes of all tensors that are alive when the last layer runs, which is where a step has most."""
+    """The bytes of all tensors that are alive when the last layer runs, which is where a step has
+    most.
+    """
 
     def most_bytes():
         torch._dynamo.reset()

@@ -1,6 +1,8 @@
-"""A decompiler that errs: each wrong source is refused by the prover, and torch keeps its own bytecode.
+"""A decompiler that errs: each wrong source is refused by the prover, and torch keeps its own
+bytecode.
 
-The decompiled text is changed on its way to the proof, as a bug in the printer or the structurer would change it.
+The decompiled text is changed on its way to the proof, as a bug in the printer or the structurer
+would change it.
 """
 
 import importlib

@@ -1,4 +1,6 @@
-"""A run in a notebook: the example is executed, and its lists are used in JupyterLab and in what nbconvert exports."""
+"""A run in a notebook: the example is executed, and its lists are used in JupyterLab and in what
+nbconvert exports.
+"""
 
 import json
 import os

@@ -1,4 +1,6 @@
-"""find_nonfinite and compare_stages: the right node is named, and nothing of the program is changed."""
+"""find_nonfinite and compare_stages: the right node is named, and nothing of the program is
+changed.
+"""
 
 import json
 import os
@@ -22,7 +24,9 @@ def line_of(text):
 
 
 class Net(torch.nn.Module):
-    """State of every kind: parameters, a buffer that changes, random numbers, plain attributes, a list."""
+    """State of every kind: parameters, a buffer that changes, random numbers, plain attributes, a
+    list.
+    """
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,6 @@
-"""Everything that Dynamo does to code: each transformed code object is replaced and proven, and results stay the same."""
+"""Everything that Dynamo does to code: each transformed code object is replaced and proven, and
+results stay the same.
+"""
 
 import random
 import warnings
@@ -74,7 +76,8 @@ def test_program(tmp_path, program):
         have = run(program)
     entries = [entry for entry in watched.entries() if entry.hooked]
     if TORCH < PROGRAMS_ARE_FOR and not (same(have, want) and len(entries) == len(frames)):
-        # torch 2.2 guards less on what it compiles first, so that plain runs of one program differ too
+        # torch 2.2 guards less on what it compiles first, so that plain runs of one program differ
+        # too
         want, frames = plainly(program)
     assert same(have, want), (have, want)
     assert [problem.message + " " + problem.detail for problem in watched.problems] == []

@@ -1,4 +1,6 @@
-"""Transformed code of models reads as a person would write it; bench/readable_dumps.py counts more models."""
+"""Transformed code of models reads as a person would write it; bench/readable_dumps.py counts more
+models.
+"""
 
 import collections
 import functools

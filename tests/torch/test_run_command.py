@@ -589,7 +589,9 @@ if "redirect" in sys.argv:
 
 
 def on_a_terminal(command, folder):
-    """What a program writes to standard output, and what to the terminal that its standard error is."""
+    """What a program writes to standard output, and what to the terminal that its standard error
+    is.
+    """
     import pty
     import threading
 
@@ -728,7 +730,9 @@ if "compile" in sys.argv:
 
 
 def test_modules_are_imported_when_the_program_imports_them(tmp_path, start):
-    """When torch and Dynamo are imported decides what they read of the environment, and what they keep alive."""
+    """When torch and Dynamo are imported decides what they read of the environment, and what they
+    keep alive.
+    """
     (tmp_path / "imports.py").write_text(IMPORTS)
     plain, watched = (
         start("imports.py", "compile", depyf=depyf, fresh=True) for depyf in (False, True)

@@ -1,4 +1,6 @@
-"""prepare_debug and capture as blocks: nesting, threads, failures, names, folders, and what they leave behind."""
+"""prepare_debug and capture as blocks: nesting, threads, failures, names, folders, and what they
+leave behind.
+"""
 
 import gc
 import io

@@ -1,4 +1,6 @@
-"""The dump of the toy example with inductor: names, validity, readability, truth, and the second run with warm caches."""
+"""The dump of the toy example with inductor: names, validity, readability, truth, and the second
+run with warm caches.
+"""
 
 import json
 import py_compile

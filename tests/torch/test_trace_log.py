@@ -1,4 +1,6 @@
-"""The page of a log of TORCH_TRACE, which torch wrote for a program that knows nothing of depyf: what its data say."""
+"""The page of a log of TORCH_TRACE, which torch wrote for a program that knows nothing of depyf:
+what its data say.
+"""
 
 import subprocess
 import sys

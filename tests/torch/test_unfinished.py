@@ -1,4 +1,6 @@
-"""A program that hangs or is killed inside its block leaves what it had compiled: it is the one that somebody wants to look at."""
+"""A program that hangs or is killed inside its block leaves what it had compiled: it is the one
+that somebody wants to look at.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""What a program can ask of its process is the same inside a block, at every moment and in every thread, as without depyf."""
+"""What a program can ask of its process is the same inside a block, at every moment and in every
+thread, as without depyf.
+"""
 
 import collections
 import gc
@@ -118,8 +120,8 @@ for block in (depyf.capture(), depyf.prepare_debug("dump")):
     assert run.functions
     ours = [name for name in have[0] if name[0].startswith(depyf.__path__[0])]
     assert not ours, ours
-    # torch reads the file of the frames above for a traceback, and one of them is a dumped file now;
-    # an abstract class remembers what it was asked, and torch makes one record for each file
+    # torch reads the file of the frames above for a traceback, and one of them is a dumped file
+    # now; an abstract class remembers what it was asked, and torch makes one record for each file
     read = "tokenize.py", "codecs", "abc", "genericpath", "<string>"
     more = [one for one in unequal(have, want) if not any(part in one[0][0] for part in read)]
     assert not more, more
@@ -129,7 +131,8 @@ print("finished")
 
 @pytest.mark.skipif(TORCH < (2, 5), reason="compiled autograd is no setting")
 def test_compiled_autograd_does_not_look_at_depyf(tmp_path):
-    # in a process of its own: pytest listens to torch's trace too, so its frames are looked at there
+    # in a process of its own: pytest listens to torch's trace too, so its frames are looked at
+    # there
     script = AUTOGRAD.replace("FOLDER", repr(os.path.dirname(os.path.abspath(__file__))))
     done = warm.run(["-c", script], environment(tmp_path / "cache"), cwd=tmp_path)
     assert "finished" in done.stdout, done.stderr[-3000:]
@@ -223,8 +226,8 @@ def differences(one, other):
 def looked_after(action, watching):
     """What of the process was not as before inside and after `action`, and who set what meanwhile.
 
-    With `watching`, another thread looks all the time, too. What it sees depends on chance, so that it
-    is only of use where torch itself changes nothing.
+    With `watching`, another thread looks all the time, too. What it sees depends on chance, so that
+    it is only of use where torch itself changes nothing.
     """
     gc.collect()  # nothing of before is finalized meanwhile, below frames of depyf
     found, stop, looks = [], threading.Event(), [0]
@@ -299,7 +302,9 @@ TOUCHES = {
 
 @pytest.mark.parametrize("touch", list(TOUCHES))
 def test_what_depyf_would_touch_is_found(touch):
-    """The test above is not blind: each kind of state, changed for a moment by a hook in a file of depyf's."""
+    """The test above is not blind: each kind of state, changed for a moment by a hook in a file of
+    depyf's.
+    """
     from torch._dynamo.convert_frame import register_bytecode_hook
 
     text = "import gc, locale, logging, os, random, sys, torch, warnings\n"
@@ -343,7 +348,7 @@ def test_a_dumped_file_has_the_rights_that_the_program_gives(tmp_path):
         assert done.stdout.split() == ["0o640", "0o600"]
 
 
-# ---- warnings --------------------------------------------------------------------------------------
+# ---- warnings ------------------------------------------------------------------------------------
 
 
 def test_a_warning_is_shown_as_often_as_without_depyf(tmp_path):
@@ -478,7 +483,7 @@ def test_the_tests_themselves_under_the_interpreters_options(options):
     assert done.returncode == 0, done.stdout.decode()[-3000:]
 
 
-# ---- blocks and hooks that overlap -----------------------------------------------------------------
+# ---- blocks and hooks that overlap ---------------------------------------------------------------
 
 
 def test_each_of_two_blocks_has_the_whole_record_and_says_whose_code_runs(tmp_path):

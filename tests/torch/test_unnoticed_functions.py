@@ -1,4 +1,6 @@
-"""A program that puts functions of its own in place of the standard library's gets the calls that it gets without depyf."""
+"""A program that puts functions of its own in place of the standard library's gets the calls that
+it gets without depyf.
+"""
 
 import importlib
 import logging
@@ -79,7 +81,8 @@ def because_of_depyf(frame):
 class Replaced:
     """Inside the block each function of the list is one that counts its calls.
 
-    own: those from depyf's own code; with `fails`, each that depyf brought about raises an exception
+    own: those from depyf's own code; with `fails`, each that depyf brought about raises an
+    exception
     """
 
     def __init__(self, listed, fails=False):

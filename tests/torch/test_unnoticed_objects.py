@@ -1,4 +1,6 @@
-"""Programs whose classes have methods that torch alone does not call get the same results inside a block."""
+"""Programs whose classes have methods that torch alone does not call get the same results inside a
+block.
+"""
 
 import contextlib
 import enum

@@ -1,7 +1,9 @@
-"""Runs Python programs in processes that have torch imported: the import takes longer than most tests do.
+"""Runs Python programs in processes that have torch imported: the import takes longer than most
+tests do.
 
-A server imports torch once and forks for each program (`python warm.py FD`). `run` is what tests use.
-A program whose environment torch would have read when it was imported gets a process of its own.
+A server imports torch once and forks for each program (`python warm.py FD`). `run` is what tests
+use. A program whose environment torch would have read when it was imported gets a process of its
+own.
 """
 
 import atexit
@@ -15,8 +17,8 @@ import sys
 import tempfile
 import types
 
-# What torch, Python or the libraries below them read when they are loaded. Torch reads the folder of its
-# caches when it uses it, and `become` sets the path of modules.
+# What torch, Python or the libraries below them read when they are loaded. Torch reads the folder
+# of its caches when it uses it, and `become` sets the path of modules.
 _READ_AT_START = ("TORCH", "PYTORCH", "PYTHON", "OMP_", "MKL_", "KMP_", "LD_")
 _READ_LATER = {"TORCHINDUCTOR_CACHE_DIR", "PYTHONPATH"}
 
@@ -116,11 +118,13 @@ class _Server:
         self._process.wait()
 
 
-# ---- the server --------------------------------------------------------------------------------------
+# ---- the server ----------------------------------------------------------------------------------
 
 
 def serve(connection):
-    """Forks for each request; returns the request in the forked process, None when there are no more."""
+    """Forks for each request; returns the request in the forked process, None when there are no
+    more.
+    """
     requests = connection.makefile("r")
     for line in requests:
         pid = os.fork()
@@ -136,7 +140,9 @@ def serve(connection):
 
 
 def become(request):
-    """Makes this process what `python ARGUMENTS` would be when the program begins; returns what runs it."""
+    """Makes this process what `python ARGUMENTS` would be when the program begins; returns what
+    runs it.
+    """
     os.chdir(request["cwd"])
     paths = os.environ["PYTHONPATH"].split(os.pathsep)
     wanted = request["env"].get("PYTHONPATH", "").split(os.pathsep)

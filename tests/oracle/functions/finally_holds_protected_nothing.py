@@ -1,4 +1,5 @@
-# 3.12+: the compiler drops the inner statement's protection from one copy of the outer body, not from the other. Ladder.
+# 3.12+: the compiler drops the inner statement's protection from one copy of the outer body, not
+# from the other. Ladder.
 def f():
     try:
         ev(2)
