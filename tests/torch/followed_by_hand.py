@@ -376,6 +376,33 @@ def appended_by_context(one):
     return Case(head + before + calls, head + after + outside, "growing list", told, False)
 
 
+def joined_with_python(one):
+    test, change = "%s > %s" % (one.reduced, one.limit), one.drawn.choice(PLAIN)
+    asked = one.drawn.choice(('name == "a"', 'name.startswith("a")', "name in names"))
+    both = one.drawn.choice(("%s and %s" % (test, asked), "%s and %s" % (asked, test)))
+    head = 'names = {"a"}\n'
+    sides = ["if %s:" % both, "    " + change]
+    chosen = ["if %s:" % asked, "    y = torch.where(%s, %s, y)" % (test, change[len("y = ") :])]
+    before = _function("f", "x, name", one.first, sides, one.rest, "return y.sum()")
+    after = _function("f", "x, name", one.first, chosen, one.rest, "return y.sum()")
+    calls = one.calls + "    print('result', f(x, 'ab'[k % 2]).item())\n"
+    told = [r"torch\.where\(.*test what is no tensor with an if of its own"]
+    return Case(head + before + calls, head + after + calls, "branch", told, False)
+
+
+def tested_by_numpy(one):
+    head, change = "import numpy as np\n", one.drawn.choice(PLAIN)
+    made = one.drawn.choice(("np.percentile(y.numpy(), 50)", "np.max(np.abs(y.numpy()))"))
+    first = one.first + ["q = %s" % made]
+    sides = ["if q > limit:", "    " + change]
+    chosen = "y = torch.where(torch.as_tensor(q > limit), %s, y)" % change[len("y = ") :]
+    before = _function("f", "x, limit", first, sides, one.rest, "return y.sum()")
+    after = _function("f", "x, limit", first, chosen, one.rest, "return y.sum()")
+    calls = one.calls + "    print('result', f(x, %s).item())\n" % one.limit
+    told = [r"depends on a NumPy value", r"write torch\.as_tensor\(condition\)"]
+    return Case(head + before + calls, head + after + calls, "branch", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -396,6 +423,8 @@ SHAPES = (
     drawn_up_to_a_size,
     counted_by_key,
     appended_by_context,
+    joined_with_python,
+    tested_by_numpy,
 )
 
 

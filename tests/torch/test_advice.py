@@ -141,6 +141,19 @@ def test_a_program_that_follows_the_advice_no_longer_has_the_problem(row, help):
     torch.testing.assert_close(result, wanted)
 
 
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+@pytest.mark.parametrize("help", breaks.OF_CONDITIONS, ids=("joined", "numpy"))
+def test_a_condition_that_is_no_tensor_is_told_beside_torch_where(help):
+    wanted, nodes = before_of(breaks.BY_KEY["branch"], help)
+    for found in met(nodes, "branch"):
+        choosing = [one for one in found["help"] if "torch.where" in one or "torch.cond" in one]
+        assert choosing and all(help.text in one for one in choosing)
+        assert not any("torch.where" in one for one in found["patches"]) or "NumPy" not in help.text
+    result, after = run(help.after, "condition after")
+    assert met(nodes, "branch") and not met(after, "branch")
+    torch.testing.assert_close(result, wanted)
+
+
 _MAKE = frozenset("arange empty full ones rand randn zeros Linear LayerNorm".split())
 
 

@@ -16,6 +16,7 @@ from depyf.advice.breaks import (
     tensors,
     training,
 )
+from depyf.advice.breaks.branches import OF_CONDITIONS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, WHILE
@@ -35,6 +36,7 @@ __all__ = [
     "LIBRARY",
     "LOOP",
     "MISSING_TOOLS",
+    "OF_CONDITIONS",
     "OF_NONE",
     "REPEAT",
     "ROWS",

@@ -117,6 +117,27 @@ def f(x):
 
 result = [f(torch.arange(3.0)), f(torch.arange(3.0) + 1)]
 """
+_NUMPY = """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x, limit):
+    y = x + 1
+    middle = numpy.percentile(y.numpy(), 50)
+    return y * 2 if middle > limit else y
+
+result = [f(torch.ones(3), 3.0), f(torch.ones(3) * 4, 3.0)]
+"""
+_JOINED = """
+@torch.compile(backend="eager")
+def f(x, name):
+    y = x + 1
+    if y.sum() > 7 and name.startswith("q") and not y.max() > 9:
+        y = y * 2
+    return y
+
+result = [f(torch.ones(3) * value, name) for name in ("q", "r") for value in (1, 2, 9)]
+"""
 _EQUAL = """
 @torch.compile(backend="eager")
 def f(x, y):
@@ -150,6 +171,41 @@ def _branch(key: str, words: str, help: Iterable[Help], where: str = "", names: 
         names=names,
     )
 
+
+#: what is said beside torch.where and torch.cond of a condition that they do not take as it is
+OF_CONDITIONS = (
+    helps(
+        " The condition is one tensor: between tests of tensors, each in parentheses, write `&` "
+        "for `and`, `|` for `or`, `~` for `not`, and test what is no tensor with an `if` of its "
+        "own.",
+        _JOINED,
+        """
+@torch.compile(backend="eager")
+def f(x, name):
+    y = x + 1
+    if name.startswith("q"):
+        y = torch.where((y.sum() > 7) & ~(y.max() > 9), y * 2, y)
+    return y
+
+result = [f(torch.ones(3) * value, name) for name in ("q", "r") for value in (1, 2, 9)]
+""",
+    ),
+    helps(
+        " The condition is a NumPy value: write torch.as_tensor(condition) in its place.",
+        _NUMPY,
+        """
+import numpy
+
+@torch.compile(backend="eager")
+def f(x, limit):
+    y = x + 1
+    middle = numpy.percentile(y.numpy(), 50)
+    return torch.where(torch.as_tensor(middle > limit), y * 2, y)
+
+result = [f(torch.ones(3), 3.0), f(torch.ones(3) * 4, 3.0)]
+""",
+    ),
+)
 
 #: what Python's random decides: torch calls its number a tensor
 BY_DRAWN_NUMBERS = (
@@ -352,7 +408,7 @@ for x in (torch.ones(2, 3), torch.ones(2, 3) * 0.5):
     ),
     _branch(
         "branch",
-        "The branch depends on a tensor's value, which is known only after the graph has run.",
+        "The branch depends on {of}, which is known only after the graph has run.",
         [
             helps(
                 "torch.where(condition, a, b) if both sides are cheap, have one shape, and only "
@@ -450,6 +506,7 @@ result = f(torch.ones(3), torch.tensor([1, 0, 1]))
 """,
             ),
         ],
+        names=r"\n\? tests (?P<of>.+)",
     ),
     row(
         "tensors that are compared",

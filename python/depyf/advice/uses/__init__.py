@@ -5,6 +5,7 @@ The modules are by what is asked: `trees` and `names` read the source, the other
 
 from depyf.advice.uses.branches import (
     asks_for_none,
+    joins_tests,
     left_out_at,
     only_chooses,
     replaced_at,
@@ -153,6 +154,7 @@ __all__ = [
     "is_compile",
     "is_of_each_object",
     "is_size",
+    "joins_tests",
     "key_at",
     "keys_changed",
     "keys_given",

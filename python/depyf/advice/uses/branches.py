@@ -5,7 +5,7 @@ from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict, shows
 from depyf.advice.uses.names import container_of, made_of, method_of, names_in, path_of, unwrapped
-from depyf.advice.uses.needs import values_needed_in
+from depyf.advice.uses.needs import tests_of, values_needed_in
 from depyf.advice.uses.trees import last_line, nodes_at, parsed, read_at, walked
 
 
@@ -67,6 +67,21 @@ def _selects(statement: ast.stmt, masks: Set[str]) -> bool:
         if isinstance(node, ast.Call) and method_of(node) in ("where", "masked_fill"):
             if any(masks & names_in(one) for one in node.args[:1]):
                 return True
+    return False
+
+
+def joins_tests(file: str, line: int) -> bool:
+    """Whether what a line tests is no value of its own: Python makes it with `and`, `or` or `not`,
+    or of several comparisons, and asks each part for True or False.
+    """
+    tree = parsed(file) if file and line else None
+    for node in nodes_at(tree, line):
+        for test in tests_of(node):
+            if test.lineno <= line <= last_line(test):
+                if isinstance(test, ast.BoolOp) or isinstance(getattr(test, "op", None), ast.Not):
+                    return True
+                if isinstance(test, ast.Compare) and len(test.ops) > 1:
+                    return True
     return False
 
 
