@@ -403,6 +403,27 @@ def tested_by_numpy(one):
     return Case(head + before + calls, head + after + calls, "branch", told, False)
 
 
+def carried_over_a_list(one):
+    change = one.drawn.choice(
+        (
+            "y = torch.tanh(y + t)",
+            "y = y * 0.5 + t",
+            "y = t - y.cos()",
+            "z = y + t",
+            "y = t * y + t",
+        )
+    )
+    rounds = [change] + ["y = z.sin()"] * change.startswith("z")
+    loop = ["for t in given:"] + ["    " + each for each in rounds]
+    before = _function("f", "x, given", one.first, loop, "return y.sum()")
+    loop = ["for t in given:", "    y = body(y, t)"]
+    whole = _function("f", "x, given", one.first, loop, "return y.sum()")
+    after = _function("body", "y, t", rounds, "return y") + whole[len(COMPILED) :]
+    calls = one.calls + "    print('result', f(x, list(x[: k + 1])).item())\n"
+    told = ["Compile the loop's body as a separate function", "(?s)^(?!.*stack the elements)"]
+    return Case(before + calls, after + calls, "length of a recurrence", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -425,6 +446,7 @@ SHAPES = (
     appended_by_context,
     joined_with_python,
     tested_by_numpy,
+    carried_over_a_list,
 )
 
 

@@ -103,6 +103,15 @@ def f(tensors):
 
 result = [f([torch.ones(3)] * count) for count in (2, 3, 4)]
 """
+_CARRIED = """
+@torch.compile(backend="eager")
+def f(state, inputs):
+    for one in inputs:
+        state = torch.tanh(state + one) * 0.5
+    return state
+
+result = [f(torch.ones(3), [torch.ones(3)] * count) for count in (2, 3, 4)]
+"""
 _TEXTS = """
 table = {"a": torch.ones(3), "b": torch.ones(3) * 2, "c": torch.zeros(3)}
 
@@ -129,6 +138,32 @@ def f(stacked):
     return stacked.sum(0)
 
 result = [f(torch.stack([torch.ones(3)] * count)) for count in (2, 3, 4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "length of a recurrence",
+        "",
+        [
+            helps(
+                "torch unrolls the loop over it, so it compiles for each length. Each round "
+                "computes with what the one before left, so a tensor of all elements has the same "
+                "loop, and padding changes the result. Compile the loop's body as a separate "
+                "function, and take torch.compile off the function around the loop, which would "
+                "take the body in.",
+                _CARRIED,
+                """
+@torch.compile(backend="eager")
+def body(state, one):
+    return torch.tanh(state + one) * 0.5
+
+def f(state, inputs):
+    for one in inputs:
+        state = body(state, one)
+    return state
+
+result = [f(torch.ones(3), [torch.ones(3)] * count) for count in (2, 3, 4)]
 """,
             )
         ],

@@ -42,6 +42,7 @@ from depyf.advice.uses.containers import (
 from depyf.advice.uses.loops import (
     breaks_in,
     calls_alone,
+    carries_at,
     computed_after,
     contexts_around,
     ends_loop_around,
@@ -124,6 +125,7 @@ __all__ = [
     "breaks_in",
     "calls",
     "calls_alone",
+    "carries_at",
     "class_at",
     "checkpoints_in",
     "compiles",

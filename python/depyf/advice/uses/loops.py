@@ -5,7 +5,7 @@ from typing import Any, Iterator, List, Set, Tuple, Union
 
 from depyf.advice.uses.containers import shows
 from depyf.advice.uses.following import first_needing, numbers_given
-from depyf.advice.uses.names import method_of, names_in, path_of
+from depyf.advice.uses.names import assigned, method_of, names_in, path_of
 from depyf.advice.uses.needs import decided_at, tests_of, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
 
@@ -63,6 +63,59 @@ def loop_at(file: str, line: int) -> bool:
             if node.lineno <= line <= last_line(node):
                 return True
     return False
+
+
+def carries_at(file: str, line: int) -> bool:
+    """Whether each round of the loop at a line computes with what the one before left, other than a
+    sum or product to which each round adds its own part: no operation on all elements does that.
+    """
+    for node in walked(read_at(file, line)[1] if file and line else None):
+        if isinstance(node, (ast.For, ast.While)):
+            head: Any = node.iter if isinstance(node, ast.For) else node.test
+            if node.lineno <= line <= last_line(head):
+                read: Set[str] = set()
+                stored: Set[str] = set()
+                _read_first(node.body, read, stored)
+                return bool(read & stored)
+    return False
+
+
+def _read_first(body: List[Any], read: Set[str], stored: Set[str]) -> None:
+    """Adds what some statements store, and what they read of it before they store it first; what
+    only gathers parts does not count.
+    """
+    for one in body:
+        inner = [
+            each for name in ("body", "orelse", "finalbody") for each in getattr(one, name, ())
+        ]
+        parts = [each for each in ast.iter_child_nodes(one) if each not in inner]
+        if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = assigned(one)
+            parts = [one.value] if one.value is not None and not _gathers(one, targets) else []
+        else:
+            targets = set()
+        for each in parts:
+            read |= names_in(each) - stored
+        stored |= targets
+        _read_first(inner, read, stored)
+
+
+def _gathers(node: Any, targets: Set[str]) -> bool:
+    """Whether a statement adds to one name, or multiplies it by, what does not read that name."""
+    if isinstance(node, ast.AugAssign):
+        return isinstance(node.op, _GATHER) and not targets & names_in(node.value)
+    value = node.value
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, _GATHER):
+        return False
+    sides = [names_in(value.left), names_in(value.right)]
+    return any(
+        path_of(one) in targets and not targets & other
+        for one, other in ((value.left, sides[1]), (value.right, sides[0]))
+    )
+
+
+#: operators with which the parts of a sum or product are gathered
+_GATHER = (ast.Add, ast.Sub, ast.Mult)
 
 
 def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:

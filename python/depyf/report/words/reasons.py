@@ -328,6 +328,7 @@ _OF_CACHE = (
     "integer",
     "keys",
     "length",
+    "length of a recurrence",
     "other length",
     "given or None",
     "tensor or not",
@@ -337,4 +338,10 @@ _OF_MATH = "number in a function of math"
 #: a guard that something computed has one value
 _IS_CONSTANT = re.compile(r" == -?[\d.]+(e[-+]?\d+)?$")
 #: rows of a changed length that go by the source line alone
-_LENGTHS = ("growing list", "growing dict", "length", "other length")
+_LENGTHS = (
+    "growing list",
+    "growing dict",
+    "length",
+    "length of a recurrence",
+    "other length",
+)

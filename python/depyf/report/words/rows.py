@@ -256,7 +256,8 @@ def length_row(found: Said) -> str:
     if uses.grows_in_call(found["file"], found["line"], found["name"]):
         return "growing list"
     if re.search(r"\bfor\b.*\bin\b", source):
-        return "length"
+        carries = uses.carries_at(found["file"], found["line"])
+        return "length of a recurrence" if carries else "length"
     grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
     return "growing list" if grows else "other length"
 
