@@ -417,10 +417,13 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
     """
     a, function_a, layers_a = _unwrapped(code_a)
     b, function_b, layers_b = _unwrapped(code_b)
-    result = _core.compare(a, b, names is not False, decompiled=False)
-    names_differ = names is None and result[0] not in _PROOFS
-    if names_differ:
-        result = _core.compare(a, b, False, decompiled=False)
+    try:
+        result = _core.compare(a, b, names is not False, decompiled=False)
+        difference = result[1] if names is None and result[0] not in _PROOFS else ""
+        if difference:
+            result = _core.compare(a, b, False, decompiled=False)
+    except _core.DecompilationError as error:
+        result, difference = ("unproven", str(error)), ""
     if result[0] not in _PROOFS:
         return CompareResult(result)
     ignored = [result[1]] if result[1] else []
@@ -432,8 +435,8 @@ def compare(code_a: object, code_b: object, names: Optional[bool] = None) -> Com
         from depyf.surroundings import other_names
 
         told = other_names(function_a or a, function_b or b)
-        if names_differ and not told:
-            told = ["ignored: names of functions or classes inside"]
+        if difference and not told:
+            told = ["ignored: " + difference]
         ignored += told
     if (function_a is None) != (function_b is None):
         ignored.append("ignored: default values, closure and globals, which one of the two has not")

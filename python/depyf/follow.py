@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from depyf import summary
 from depyf.imports import WhenImported
@@ -124,10 +124,8 @@ def _watch_popen(folder: str, caches: bool) -> Callable[[], None]:
                 env.update(PYTHONPATH=os.pathsep.join(path), DEPYF_FOLLOW=told)
                 bound.arguments["env"] = env
                 args, kwargs = bound.args[1:], bound.kwargs
-        except (
-            Exception
-        ):  # the program's own mistake, which Popen tells of; or the child goes alone
-            pass
+        except Exception:
+            pass  # the program's own mistake, which Popen tells of; or the child goes alone
         original(self, *args, **kwargs)
 
     setattr(subprocess.Popen, "__init__", __init__)
@@ -151,8 +149,32 @@ def _is_python(arguments: Mapping[str, Any]) -> bool:
         return False
     program = os.fsdecode(arguments["executable"]) if arguments.get("executable") else words[0]
     if arguments.get("shell"):
-        program = whole
-    return program == sys.executable or bool(_PYTHON.search(program))
+        found = _PYTHON.search(whole)
+        return found is not None and not _is_isolated(whole[found.end() :].split())
+    if program != sys.executable and not _PYTHON.search(program):
+        return False
+    return not _is_isolated(words[1:])
+
+
+def _is_isolated(words: Sequence[str]) -> bool:
+    """Whether a Python with these arguments reads no PYTHONPATH or no sitecustomize (-I, -E, -S).
+
+    Nothing there would take out of its environment what this module puts into it.
+    """
+    expected = iter(words)
+    for word in expected:
+        if not re.match(r"-[A-Za-z?]", word):
+            return False  # the program, or -- and the program
+        for place, letter in enumerate(word[1:], 1):
+            if letter in "IES":
+                return True
+            if letter in "cm":
+                return False
+            if letter in "WX":  # the rest of the word, or the next one, is its value
+                if place == len(word) - 1:
+                    next(expected, None)
+                break
+    return False
 
 
 def begin_in_child(told: str) -> None:

@@ -447,6 +447,12 @@ class Converter {
     }
     lay_out_slots(module_, code, names(live, "co_varnames"), names(live, "co_cellvars"),
                   names(live, "co_freevars"));
+    // Up to 3.10 `code.replace` takes any number, and a frame has so many slots.
+    const std::uint32_t nlocals = count_attribute(live, "co_nlocals");
+    if (nlocals != code.nlocals) {
+      throw Error("corrupt code object: co_nlocals is " + std::to_string(nlocals) +
+                  " and co_varnames has " + std::to_string(code.nlocals) + " names");
+    }
 
     const CodeId id(static_cast<std::uint32_t>(module_.codes.size()));
     for (ConstId constant : frame.done) {

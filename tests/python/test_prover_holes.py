@@ -1191,3 +1191,32 @@ def test_an_empty_text_at_the_end_of_a_format():
         "equivalent",
         "unproven",
     ]
+
+
+OTHER_NUMBER_OF_LOCALS = """
+def gen(a):
+    x = yield a
+    y = yield (x, x)
+    return x, y
+code = gen.__code__
+for count in range(code.co_nlocals + 3):
+    if count == code.co_nlocals:
+        continue
+    try:
+        other = code.replace(co_nlocals=count)
+    except ValueError:
+        continue
+    wanted = "co_nlocals is %d and co_varnames has 3 names" % count
+    result = depyf.compare(code, other)
+    print(result.verdict == "unproven" and wanted in result.detail)
+    try:
+        print(depyf.decompile(other))
+    except depyf.DecompilationError as error:
+        print(wanted in str(error))
+"""
+
+
+@pytest.mark.parametrize("version", ["3.8", "3.9", "3.10"])
+def test_a_frame_has_the_slots_that_co_nlocals_says(version):
+    # `code.replace` takes any number: with too few slots, locals lie where cells and the stack do
+    assert set(pythons.run(version, OTHER_NUMBER_OF_LOCALS).split()) == {"True"}

@@ -1195,6 +1195,16 @@ def test_popen_is_as_before_when_nothing_is_followed(tmp_path):
         ([sys.executable, "/x/torch/_inductor/compile_worker/__main__.py"], {}, False),
         ("make pythons", {"shell": True}, False),
         ([], {}, False),
+        # nothing takes depyf's two variables out of the environment of these
+        (["python3", "-I", "-c", "1"], {}, False),
+        (["python3", "-uE", "a.py"], {}, False),
+        (["python3", "-W", "error", "-Xdev", "-S", "a.py"], {}, False),
+        ("cd x && python3 -I a.py", {"shell": True}, False),
+        (["python3", "-W", "-I", "a.py"], {}, True),
+        (["python3", "a.py", "-I"], {}, True),
+        (["python3", "-cI", "-S"], {}, True),
+        (["python3", "-X", "dev", "-m", "a", "-S"], {}, True),
+        (["python3", "-", "-E"], {}, True),
     ],
 )
 def test_which_children_are_pythons(command, options, followed):

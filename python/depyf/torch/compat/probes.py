@@ -15,6 +15,9 @@ _unavailable: Dict[str, str] = {}
 _found: Dict[str, Any] = {}
 
 
+_HOW_TO_INSTALL = "Install it with `pip install torch` (faster with --no-compile); "
+
+
 class MissingTorch(ImportError):
     """torch is not installed, or not a version that can be looked into."""
 
@@ -29,11 +32,11 @@ def require_torch() -> Any:
         import torch
     except Exception as error:  # a broken installation raises more than ImportError
         pass_on()
+        absent = isinstance(error, ModuleNotFoundError) and error.name == "torch"
         raise MissingTorch(
             "depyf captures torch.compile and needs torch, which cannot be imported here (%s: "
-            "%s). Install it with "
-            "`pip install torch` (faster with --no-compile); depyf.decompile works without it."
-            % (type(error).__name__, error)
+            "%s). %sdepyf.decompile works without it."
+            % (type(error).__name__, error, _HOW_TO_INSTALL if absent else "")
         ) from error
     return torch
 
