@@ -8,6 +8,7 @@ import dis
 import opcode
 import sys
 import types
+from itertools import accumulate
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 from depyf.code_edit import CannotEdit, encode, instructions, replace
@@ -206,9 +207,8 @@ class Assembly:
             for one in listed
         ]
         while True:
-            starts = [0]
-            for current, data in zip(listed, encoded):
-                starts.append(starts[-1] + (len(data) + len(current.caches)) // 2)
+            sizes = [len(data) + len(one.caches) for one, data in zip(listed, encoded)]
+            starts = [0] + [end // 2 for end in accumulate(sizes)]
             grown = False
             for i, current, target in jumps:
                 data = _encoded(current.op, _jump_argument(current, starts[i + 1], starts[target]))
@@ -223,9 +223,11 @@ class Assembly:
             i = index[id(current)]
             start = moved[first] = starts[i]
             if end > first + 1:
-                shift = starts[i + 1] - end
-                for unit in range(first + 1, end):
-                    moved[unit] = max(unit + shift, start)
+                behind = starts[i + 1]
+                units = range(behind - (end - first - 1), behind)
+                moved[first + 1 : end] = (
+                    units if units[0] >= start else [max(one, start) for one in units]
+                )
         moved[self._units] = starts[-1]
         code = self.code
         changes["co_code"] = b"".join(

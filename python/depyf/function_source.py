@@ -9,8 +9,9 @@ import types
 from collections import deque
 from typing import Any, Dict, Iterable, Mapping, Optional, Sequence, Set, Tuple, cast
 
+from depyf import _core
 from depyf.code_edit import rename_qualified, with_names
-from depyf.compiling import compile_text, compile_tree, parse
+from depyf.compiling import compile_text, compile_tree, parse, walk
 
 # The function's name while it is compiled: it must not capture a name that the body uses.
 _BODY = "__depyf_body__"
@@ -79,7 +80,7 @@ def without_nonlocals(source: str, line_map: Any) -> Tuple[str, Any]:
         return source, line_map
     function = tree.body[0]
     bound: Set[Optional[str]] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
         elif isinstance(node, ast.ExceptHandler):
@@ -107,7 +108,7 @@ def as_module(
 
     Returns it with the number of lines put in front.
     """
-    if frees:
+    if frees and "nonlocal" in source:
         try:
             compile_text(source, filename, flags, to_run=False)
         except SyntaxError:
@@ -164,7 +165,7 @@ def compile_function(
             return rename_qualified(code, qualname_of(code), _original_qualname(original))
     tree = parse(source, filename, flags)
     _declare(tree, function_name, cells, frees)
-    if with_warnings:
+    if with_warnings or _core.is_quiet(source):
         module = compile(tree, filename, "exec", flags, True, 0)
     else:
         module = compile_tree(tree, filename, flags)
@@ -245,7 +246,7 @@ def _declare(
     text = declaration((), cells, frees)
     extra = ast.parse(text).body
     for statement in extra:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if hasattr(node, "lineno"):
                 ast.copy_location(node, body[start])
     function.body = body[:start] + extra + body[start:]

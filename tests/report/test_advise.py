@@ -1,11 +1,12 @@
 """What `depyf run --advise` lists: each change once, and only changes."""
 
+import ast
 import re
 
 import pytest
 from depyf import advise, summary, terminal
 from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
-from depyf.advise import joining
+from depyf.advise import joining, patches
 from depyf.launch.progress import Progress
 from depyf.model import Entry, Function, Run
 from depyf.report import overview, savings, words
@@ -2077,3 +2078,42 @@ def test_that_torch_gave_functions_up_is_explained_once_in_a_change():
     text = advise.text(run_of(entries))
     assert text.count("The seconds were spent") == 1
     assert "torch stopped compiling the function after 3 compiles, too" in text, text
+
+
+LONG = '''\
+import a, b; c = (1,
+    2); d = 3
+@one
+@two(3,
+     4)
+class C:
+    """Text
+with a line of no indentation."""
+    def f(self): return [
+        1]
+    # a comment
+
+x = 1 \\
+    + 2
+if x:
+    y = 1
+else:
+    y = 2
+'''
+
+
+def test_a_change_is_parsed_with_its_statement_alone():
+    """As the whole file says, whichever of its lines is changed, removed or put in."""
+    tree = ast.parse(LONG)
+    lines = LONG.splitlines(True)
+    for i, line in enumerate(lines):
+        for instead in ("", "z = 1\n", "    z = 1\n", "(\n", line.replace("1", "w"), line + line):
+            changed = "".join(lines[:i] + [instead] + lines[i + 1 :])
+            try:
+                ast.parse(changed)
+                whole = True
+            except SyntaxError:
+                whole = False
+            assert patches._compiles(LONG, tree, changed) == whole, changed
+    changed = LONG.replace("+ 2", "+ 3")
+    assert patches._changed_statements(LONG, tree, changed) == "x = 1 \\\n    + 3\n"

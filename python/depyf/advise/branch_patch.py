@@ -3,8 +3,8 @@
 import ast
 from typing import Any, List, Optional
 
-from depyf.advice import sides
-from depyf.advise.source import bodies, functions_of, lines_of, segment
+from depyf.advice import sides, uses
+from depyf.advise.source import bodies, lines_of, segment
 
 
 def with_where(
@@ -15,7 +15,7 @@ def with_where(
     Args:
         of_item: whether the condition compares the .item() of a tensor, which is then left out.
     """
-    for body in bodies(tree):
+    for body in bodies(tree, line):
         for index, node in enumerate(body):
             if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
                 following = body[index + 1] if index + 1 < len(body) else None
@@ -50,7 +50,8 @@ def _asked_item(test: ast.expr) -> str:
 
 def _function_around(tree: ast.Module, node: Any) -> Any:
     """The innermost function around a statement, or None."""
-    around = [one for one, _ in functions_of(tree) if one.lineno <= node.lineno <= one.end_lineno]
+    nodes = uses.nodes_at(tree, node.lineno)
+    around = [one for one in nodes if isinstance(one, uses.SCOPES) and one.lineno <= node.lineno]
     return max(around, key=lambda one: one.lineno) if around else None
 
 

@@ -101,7 +101,7 @@ def _has_effects(file: str, line: int) -> bool:
     tensor, calls something for its effect, or counts in what lives longer than the call.
     """
     parsed = source_of(file)
-    for node in uses.walked(parsed[1]) if parsed is not None else ():
+    for node in uses.nodes_at(parsed[1], line) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             return any(_is_effect(one) for one in node.body + node.orelse)
     return False
@@ -114,7 +114,7 @@ def _chooses_a_value(file: str, line: int) -> bool:
     parsed = source_of(file)
     if parsed is None:
         return True
-    nodes = [one for one in uses.walked(parsed[1]) if getattr(one, "lineno", 0) == line]
+    nodes = [one for one in uses.nodes_at(parsed[1], line) if getattr(one, "lineno", 0) == line]
     for one in nodes:
         if isinstance(one, ast.If):
             chosen = [each.value for each in one.body + one.orelse if isinstance(each, ast.Assign)]
@@ -135,7 +135,7 @@ def _is_size(node: ast.expr) -> bool:
 def _prints_beside(file: str, line: int) -> bool:
     """Whether the sides of a branch assign what torch.where can choose, and print or log."""
     parsed = source_of(file)
-    for node in uses.walked(parsed[1]) if parsed is not None else ():
+    for node in uses.nodes_at(parsed[1], line) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             every = node.body + node.orelse
             told = [one for one in every if _is_shown(one)]
@@ -160,7 +160,7 @@ def _is_shown(node: ast.stmt) -> bool:
 def _makes_list(file: str, line: int) -> bool:
     """Whether the only thing that a branch does is to make a list of each element of one."""
     parsed = source_of(file)
-    for node in uses.walked(parsed[1]) if parsed is not None else ():
+    for node in uses.nodes_at(parsed[1], line) if parsed is not None else ():
         if isinstance(node, ast.If) and node.lineno == line:
             return all(
                 isinstance(one, ast.Assign) and isinstance(one.value, ast.ListComp)

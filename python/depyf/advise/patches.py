@@ -77,7 +77,7 @@ def patch_for(
         changed = _with_marks(source, tree, line, wanted)
     else:
         changed = None
-    if changed is None or changed == source or not _compiles(changed):
+    if changed is None or changed == source or not _compiles(source, tree, changed):
         return ""
     if dynamic_at[1] and _same(dynamic_at[0], file):
         moved = dynamic_at[1] + changed.count("\n") - source.count("\n")
@@ -91,12 +91,31 @@ def patch_for(
     )
 
 
-def _compiles(source: str) -> bool:
-    try:
-        compiling.places_of(source)
-        return True
-    except SyntaxError:
-        return False
+def _compiles(source: str, tree: ast.Module, changed: str) -> bool:
+    """Whether a changed source is Python: of a long file only the changed statements are parsed."""
+    for text in (_changed_statements(source, tree, changed), changed):
+        try:
+            compiling.places_of(text)
+            return True
+        except SyntaxError:
+            pass
+    return False
+
+
+def _changed_statements(source: str, tree: ast.Module, changed: str) -> str:
+    """The lines of a changed source that hold the statements of its module that are changed."""
+    if not uses.HAS_ENDS:
+        return changed
+    before, after = lines_of(source), lines_of(changed)
+    most = min(len(before), len(after))
+    first = next((i for i in range(most) if before[i] != after[i]), most)
+    below = next((i for i in range(most - first) if before[-1 - i] != after[-1 - i]), most - first)
+    end = len(before) - below
+    for one in tree.body:
+        begin, last = first_line(one) - 1, uses.last_line(one)
+        if begin < end and last > first:
+            first, end = min(first, begin), max(end, last)
+    return "".join(after[first : len(after) - (len(before) - end)])
 
 
 _FLOATS = frozenset("torch.%s" % one for one in ("float32", "float64", "float16", "bfloat16"))

@@ -38,18 +38,19 @@ def lines_of(source: str) -> Tuple[str, ...]:
     return tuple(re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", source))
 
 
-def bodies(tree: ast.AST) -> Iterator[List[Any]]:
-    """Each list of statements in a program."""
-    for node in uses.walked(tree):
+def bodies(tree: ast.Module, line: int = 0) -> Iterator[List[Any]]:
+    """Each list of statements in a program, or in what holds a line of it."""
+    for node in uses.nodes_at(tree, line) if line else uses.walked(tree):
         for field in ("body", "orelse", "finalbody"):
             found = getattr(node, field, None)
             if isinstance(found, list):
                 yield found
 
 
-def first_line(function: Any) -> int:
-    """The line at which a function begins, with its decorators."""
-    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+def first_line(statement: Any) -> int:
+    """The line at which a statement begins, a function or class with its decorators."""
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno] + [one.lineno for one in decorators])
 
 
 def is_function(tree: ast.Module, line: int) -> bool:

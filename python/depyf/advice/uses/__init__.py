@@ -102,6 +102,8 @@ from depyf.advice.uses.numbers import (
     rate_written_at,
 )
 from depyf.advice.uses.trees import (
+    HAS_ENDS,
+    SCOPES,
     body_line,
     class_at,
     first_lines,
@@ -110,6 +112,7 @@ from depyf.advice.uses.trees import (
     in_same_function,
     last_line,
     lines_naming,
+    nodes_at,
     only_named,
     parsed,
     tree_of,
@@ -117,7 +120,9 @@ from depyf.advice.uses.trees import (
 )
 
 __all__ = [
+    "HAS_ENDS",
     "OF_PYTHON",
+    "SCOPES",
     "appended_at",
     "asks_for_none",
     "asserted_at",
@@ -169,6 +174,7 @@ __all__ = [
     "math_at",
     "mode_switched_at",
     "needed_at",
+    "nodes_at",
     "number_lines",
     "number_parameter",
     "numpy_draw_at",
