@@ -424,6 +424,40 @@ def carried_over_a_list(one):
     return Case(before + calls, after + calls, "length of a recurrence", told, False)
 
 
+def counted_behind_a_property(one):
+    most = one.drawn.choice((2, 3))
+    head = (
+        "class Box:\n    at = 0\n    @property\n    def full(self): return self.at >= %d\n" % most
+    )
+    head += "box = Box()\n"
+    counts = ["if box.full:", "    box.at = 0", "box.at += 1"]
+    before = _function("f", "x", one.first, counts, "y = y * box.at", one.rest, "return y.sum()")
+    after = _function("f", "x, at", one.first, "y = y * at", one.rest, "return y.sum()")
+    calls = "    print('result', f(x).item())\n"
+    outside = _lines(*("    " + each for each in counts))
+    passed = outside + calls.replace("f(x)", "f(x, torch.tensor(box.at))")
+    told = [r"Python needs the value of box\.at", "(?s)^(?!.*make it a tensor)"]
+    before, after = head + before + one.calls + calls, head + after + one.calls + passed
+    return Case(before, after, "counter that decides", told, False)
+
+
+def counted_beside_a_list(one):
+    head = "class Box:\n    at = 0\nbox, kept = Box(), []\n"
+    counts = ["box.at += 1", "y = y * box.at"]
+    one.drawn.shuffle(one.rest)
+    keeps = "kept.append(1.5)"
+    before = _function("f", "x", one.first, counts, keeps, one.rest, "return y.sum()")
+    after = _function("f", "x", one.first, counts, one.rest, "return y.sum()")
+    calls = one.calls + "    print('result', f(x).item())\n"
+    passed = calls + "    " + keeps + "\n"
+    end = "print('result', len(kept))\n"
+    head_after = head.replace("at = 0", "at = torch.tensor(0)")
+    told = [r"beside it, len\(kept\) was \d, is \d"]
+    return Case(
+        head + before + calls + end, head_after + after + passed + end, "counter", told, False
+    )
+
+
 SHAPES = (
     appended,
     counted,
@@ -447,6 +481,8 @@ SHAPES = (
     joined_with_python,
     tested_by_numpy,
     carried_over_a_list,
+    counted_behind_a_property,
+    counted_beside_a_list,
 )
 
 

@@ -21,6 +21,7 @@ from depyf.advice.uses.names import (
     is_size,
     made_of,
     method_of,
+    named_as,
     names_in,
     of_module,
     path_of,
@@ -273,6 +274,23 @@ def sized_at(file: str, line: int) -> int:
 def needed_at(file: str, line: int, name: str) -> int:
     """The line, in the function around a line, that needs the value of a name: as `decided_at`."""
     return where_needed(file, line, name, _python_needs)
+
+
+def returned_to_decide(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line, such as a property, returns what it computes from a name,
+    and something of the file decides by a function of that name.
+    """
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    returned = [one.value for one in walked(function) if isinstance(one, ast.Return) and one.value]
+    if tree is None or not any(names & names_in(one) for one in returned):
+        return False
+    tests = [test for node in walked(tree) for test in tests_of(node)]
+    return any(
+        getattr(one, "attr", getattr(one, "id", "")) == function.name
+        for test in tests
+        for one in ast.walk(test)
+    )
 
 
 def ranged_at(file: str, line: int, name: str) -> int:

@@ -20,12 +20,15 @@ def tell_differing(nodes: Sequence[Node]) -> None:
     """Says in the advice for a recompile what else has to change to spare it."""
     for node in nodes:
         for reason in node.reasons[:1]:
-            if not reason["help"] or reason["beside"] or reason["of_another"]:
+            if not reason["help"] or reason["of_another"]:
                 continue
             if reason["row"] in advice.NORMAL + advice.NO_ACTION + ("value of each object",):
                 continue
             tried = node.tried(reason["tried"])
             others = _differing_least(node, reason)
+            if reason["beside"]:  # told already, with what makes it symbolic
+                lengths = [one for one in others if one[0].startswith("len(")]
+                others = [one for one in lengths if one[0] != "len(%s)" % reason["beside"]]
             owner = _changed_whole(reason)  # one change of all that it holds
             if owner:
                 beside = [one for one in others if not one[0].startswith(owner + "[")]
@@ -37,7 +40,7 @@ def tell_differing(nodes: Sequence[Node]) -> None:
                 words.describe_set_later(reason, value)
             if others:
                 words.describe_differing(reason, others)
-            elif tried is not None:
+            elif tried is not None and not reason["beside"]:
                 words.describe_numbers(reason, numbers_beside(reason, tried, node.entry))
 
 

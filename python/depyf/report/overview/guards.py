@@ -169,10 +169,26 @@ def differing_in(
         if _OF_PROGRAM.match(name) and ("None" not in (before, after) or what == "value"):
             form = "requires_grad=%s" if what == "grad" else "%s"
             found.append((name, form % before, form % after if after else ""))
+    found += _lengths_in(own, tried, entry)
     told = {own} | {name for name, _, _ in found}
     opposed = _opposed_in(told, tried, entry)
     failed = words.short(reason["failed"]) if not own else ""  # a condition, told as it is
     return found + [one for one in opposed if one[0] not in failed]
+
+
+def _lengths_in(own: str, tried: Document, entry: Document) -> List[Tuple[str, str, str]]:
+    """As `differing_in`, of the containers that have other lengths, but for that of the reason."""
+    now = _asked(entry)
+    lengths = [(name, count) for (what, name), (count, _) in _asked(tried).items() if what == _LEN]
+    return [
+        ("len(%s)" % name, before, now[_LEN, name][0])
+        for name, before in lengths
+        if name != own and _OF_PROGRAM.match(name)
+        if now.get((_LEN, name), (before,))[0] != before
+    ]
+
+
+_LEN = "length"
 
 
 def _conditions(entry: Document) -> List[str]:

@@ -80,7 +80,8 @@ def decides_on(found: Said) -> bool:
     """Whether Python needs the value that a guard asks for, as a branch does."""
     if DECIDES.match(found["source"]) and _may_name(found) or picks_element(found):
         return True
-    return bool(uses.needed_at(found["file"], found["line"], found["name"]))
+    at = found["file"], found["line"], found["name"]
+    return bool(uses.needed_at(*at)) or uses.returned_to_decide(*at)
 
 
 def _changes_others(found: Said) -> bool:
