@@ -458,6 +458,22 @@ def counted_beside_a_list(one):
     )
 
 
+def raised_in_a_context(one):
+    """A number that torch keeps in its graph, and tests inside of a `with` that it cannot cut."""
+    head = "torch._dynamo.config.capture_scalar_outputs = True\nclass Timed:\n"
+    head += "    def __enter__(self): return self\n    def __exit__(self, *error): return False\n"
+    first = ["m = %s.item()" % one.reduced, "if m > 99:", "    raise ValueError(m)"]
+    inside = ["with Timed():"] + ["    " + each for each in first + one.rest]
+    before = _function("f", "x", one.first, inside, "return y.sum()")
+    inside = ["with Timed():"] + ["    " + each for each in ["m = %s" % one.reduced] + one.rest]
+    after = _function("computed", "x", one.first, inside, "return y.sum(), m > 99")
+    after += "def f(x):\n    y, bad = computed(x)\n    if bad:\n        raise ValueError()\n"
+    calls = one.calls + "    print('result', f(x).item())\n"
+    told = ["return the condition as well", "(?s)^(?!.*Enter the context outside)"]
+    after = head + after + "    return y\n" + calls
+    return Case(head + before + calls, after, "branch on a number", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -483,6 +499,7 @@ SHAPES = (
     carried_over_a_list,
     counted_behind_a_property,
     counted_beside_a_list,
+    raised_in_a_context,
 )
 
 

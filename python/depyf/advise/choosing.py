@@ -32,6 +32,10 @@ def first_patch(
         for one in said["help"]:
             if one.startswith(begin):
                 return one, ""
+    if said["row"] == "branch on a number" and _raises(file, line):
+        for one in said["help"]:
+            if one.startswith(OUTSIDE):
+                return one, ""
     if said["row"] == "item that decides" and len(said["help"]) > 1:
         # what is decided in another function is seldom something that a tensor can decide
         decided = uses.decided_at(file, line)
@@ -105,6 +109,17 @@ def _has_effects(file: str, line: int) -> bool:
         if isinstance(node, ast.If) and node.lineno == line:
             return any(_is_effect(one) for one in node.body + node.orelse)
     return False
+
+
+def _raises(file: str, line: int) -> bool:
+    """Whether a side of the branch at a line raises in the end."""
+    parsed = source_of(file)
+    return any(
+        isinstance(node, ast.If) and node.lineno == line and isinstance(side[-1], ast.Raise)
+        for node in (uses.walked(parsed[1]) if parsed is not None else ())
+        for side in (getattr(node, "body", []), getattr(node, "orelse", []))
+        if side
+    )
 
 
 def _chooses_a_value(file: str, line: int) -> bool:

@@ -81,6 +81,18 @@ def f(x, limit):
 
 result = [f(torch.ones(3), torch.tensor(limit)) for limit in (0.2, 0.9)]
 """
+_RAISES_CAPTURED = """
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile(backend="eager")
+def f(x):
+    top = x.max().item()
+    if top > 100:
+        raise ValueError("too large")
+    return x / top
+
+result = f(torch.ones(3))
+"""
 _ASSERT = """
 @torch.compile(backend="eager")
 def f(x):
@@ -337,6 +349,23 @@ result = [f(torch.arange(3.0)), f(torch.arange(3.0) + 1)]
                     "    if limit.item() > 0.5:\n        return x.relu()\n    return x + 1\n",
                     "    return torch.where(limit > 0.5, x.relu(), x + 1)\n",
                 ),
+            ),
+            helps(
+                OUTSIDE + " prints, counts, leaves a loop or returns no tensor: return the "
+                "condition as well, as a tensor, and test it outside of the compiled function.",
+                _RAISES_CAPTURED,
+                """
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile(backend="eager")
+def f(x):
+    top = x.max()
+    return x / top, top > 100
+
+result, bad = f(torch.ones(3))
+if bad:
+    raise ValueError("too large")
+""",
             ),
         ],
         where=r"\n\? decided by a number",

@@ -286,8 +286,9 @@ def returned_to_decide(file: str, line: int, name: str) -> bool:
     if tree is None or not any(names & names_in(one) for one in returned):
         return False
     tests = [test for node in walked(tree) for test in tests_of(node)]
+    name_of = getattr(function, "name", "")
     return any(
-        getattr(one, "attr", getattr(one, "id", "")) == function.name
+        getattr(one, "attr", getattr(one, "id", "")) == name_of
         for test in tests
         for one in ast.walk(test)
     )

@@ -60,6 +60,13 @@ _SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
+#: how torch tells of one inside of a `with` block, and in its traceback of why it broke there
+_IN_CONTEXT = re.compile(r"^Graph break under GenericContext")
+_NO_RESUME = re.compile(
+    r"^Encountered graph break that we cannot resume from|^Consider annotating your code using"
+)
+_TESTS = re.compile(r"\s*(if|elif|while)\b")
+_NOT_GUARDED = re.compile(r"Could not guard on data-dependent expression")
 #: a branch on a value of NumPy's, of which torch made a tensor
 _OF_NUMPY = re.compile(r"attempted to jump with NumpyNdarrayVariable")
 #: a branch on a Python number alone of which torch made a tensor, and each draw of such a number
@@ -97,7 +104,7 @@ def of_break(found: Document) -> Said:
         `leave_out`), `url`, `raw`.
     """
     raw = found.get("text") or found.get("reason") or "unknown"
-    found = _in_later_words(found)
+    found = _in_context(_in_later_words(found), raw)
     reason = found.get("reason") or "unknown"
     location = found.get("location") or ""
     filename, line = split_location(location)
@@ -183,7 +190,8 @@ def _told_by_source(
         told += "\n? line %d decides by the time" % used if used else ""
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
         told += "\n? packs sequences"
-    if _OF_NUMBER.search(raw):
+    in_context = _BRANCH.search(reason) and _NOT_GUARDED.search(raw)
+    if _OF_NUMBER.search(raw) or in_context:
         told += "\n? decided by a number" + _left_out(filename, line)
         told += "\n? does more than skip" if uses.replaced_at(filename, line) else ""
     elif _OF_DRAWN.search(raw):
@@ -472,6 +480,18 @@ def _in_later_words(found: Document) -> Document:
         if match is not None:
             return dict(found, reason=reason, explanation=explanation.format(**match.groupdict()))
     return found
+
+
+def _in_context(found: Document, raw: str) -> Document:
+    """A graph break inside of a `with` block with the name of what broke there, where torch has
+    only that of the block, and its traceback tells.
+    """
+    reason = found.get("reason") or ""
+    source = last_code([str(text) for text in found.get("user_stack") or ()])
+    known = _IN_CONTEXT.search(reason) or _NO_RESUME.search(reason) and _TESTS.match(source)
+    if not known or not _NOT_GUARDED.search(raw):
+        return found
+    return dict(found, reason="Data-dependent branching", url="gb0170.html")
 
 
 def _as_called(names: Dict[str, str], stack: Sequence[str]) -> Dict[str, str]:
