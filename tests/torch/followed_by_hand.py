@@ -474,6 +474,19 @@ def raised_in_a_context(one):
     return Case(head + before + calls, after, "branch on a number", told, False)
 
 
+def printed_and_used(one):
+    shown = one.drawn.choice(("print('m', m)", "print(f'm {m:.3f}')"))
+    uses = one.drawn.choice(("y = y - m", "y = y * m + 1"))
+    first = one.first + ["m = %s.item()" % one.reduced, shown, uses]
+    before = _function("f", "x", first, one.rest, "return y.sum()")
+    first = one.first + ["m = %s" % one.reduced, uses]
+    after = _function("f", "x", first, one.rest, "return y.sum(), m")
+    calls = one.calls + "    print('result', f(x).item())\n"
+    outside = "    y, m = f(x)\n    m = m.item()\n    %s\n    print('result', y.item())\n" % shown
+    told = ["The number is used at line", "return that as well"]
+    return Case(before + calls, after + one.calls + outside, "item that is printed", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -500,6 +513,7 @@ SHAPES = (
     counted_behind_a_property,
     counted_beside_a_list,
     raised_in_a_context,
+    printed_and_used,
 )
 
 

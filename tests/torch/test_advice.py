@@ -154,6 +154,18 @@ def test_a_condition_that_is_no_tensor_is_told_beside_torch_where(help):
     torch.testing.assert_close(result, wanted)
 
 
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_number_that_is_printed_is_said_to_be_used_by_other_lines_too():
+    help, key = breaks.ALSO_USED, "item that is printed"
+    wanted, nodes = before_of(breaks.BY_KEY[key], help)
+    (found,) = met(nodes, key)
+    assert "used at line 6, too: leave out what makes it at line 4" in found["help"][0]
+    assert "{" not in found["help"][0]
+    result, after = run(help.after, "printed after")
+    assert not [one for node in after for one in node.breaks + node.reasons]
+    torch.testing.assert_close(result, wanted)
+
+
 _MAKE = frozenset("arange empty full ones rand randn zeros Linear LayerNorm".split())
 
 

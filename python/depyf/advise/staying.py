@@ -53,10 +53,11 @@ def _breaks_below(node: Any, inside: Optional[range]) -> Iterator[Dict[str, Any]
     they call.
     """
     work = [one for one in node.frames if inside and one.called_at[1] in inside]
+    # what makes an exception is no break of the lines that are traced where none is raised
     seen = set()
     while work:
         one = work.pop(0)
-        if id(one) not in seen:
+        if id(one) not in seen and not uses.raises_at(*one.called_at):
             seen.add(id(one))
             work += one.children + one.frames
             yield from (told for told in one.cuts if told["row"] not in NORMAL)

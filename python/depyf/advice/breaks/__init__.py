@@ -20,9 +20,10 @@ from depyf.advice.breaks.branches import OF_CONDITIONS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, WHILE
-from depyf.advice.breaks.numbers import DECIDED_FIRST, DRAWN_FIRST
+from depyf.advice.breaks.numbers import ALSO_USED, DECIDED_FIRST, DRAWN_FIRST
 
 __all__ = [
+    "ALSO_USED",
     "AROUND",
     "BECOME_TENSORS",
     "BY_KEY",

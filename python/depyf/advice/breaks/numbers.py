@@ -156,6 +156,36 @@ DRAWN_FIRST = (
 )
 
 
+#: what is said beside an advice to print elsewhere a number that is computed with, too
+ALSO_USED = helps(
+    " The number is used at {lines}, too: leave out what makes it at {at}, compute with the tensor "
+    "there, return that as well, and print it outside of the compiled function.",
+    """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    mean = y.mean().item()
+    print("the mean is", mean)
+    return y / mean
+
+result = [f(torch.ones(3)), f(torch.zeros(3))]
+""",
+    """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    mean = y.mean()
+    return y / mean, mean
+
+result = []
+for x in (torch.ones(3), torch.zeros(3)):
+    y, mean = f(x)
+    print("the mean is", mean.item())
+    result.append(y)
+""",
+)
+
+
 def _number(key: str, words: str, help: Iterable[Help], where: str = "", names: str = "") -> Row:
     """A row of what makes a Python number of a tensor."""
     return row(

@@ -50,6 +50,7 @@ from depyf.advice.uses.loops import (
     ends_round,
     lines_of_statement,
     loop_at,
+    raises_at,
     uncut_around,
     withs_around,
 )
@@ -87,6 +88,7 @@ from depyf.advice.uses.needs import (
     tested_at,
     timed_at,
     tests_of,
+    used_beside_print,
     values_needed_in,
 )
 from depyf.advice.uses.numbers import (
@@ -193,6 +195,7 @@ __all__ = [
     "picks_number",
     "printed_at",
     "prints_number",
+    "raises_at",
     "ranged_at",
     "rate_written",
     "rate_written_at",
@@ -216,6 +219,7 @@ __all__ = [
     "tree_of",
     "uncut_around",
     "unwrapped",
+    "used_beside_print",
     "used_in_turn",
     "values_needed_in",
     "values_needed_in_sides",

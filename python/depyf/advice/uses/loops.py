@@ -138,6 +138,12 @@ def uncut_around(file: str, line: int) -> List[Tuple[str, int]]:
     return found
 
 
+def raises_at(file: str, line: int) -> bool:
+    """Whether a line is of a statement that raises an exception."""
+    nodes = walked(read_at(file, line)[1] if file and line else None)
+    return any(isinstance(one, ast.Raise) and one.lineno <= line <= last_line(one) for one in nodes)
+
+
 def withs_around(file: str, line: int) -> List[Union[ast.With, ast.AsyncWith]]:
     """The `with` statements of its function around a line, outermost first."""
     found = [

@@ -1,7 +1,7 @@
 """For what a program needs the number in a tensor: a test, an index, a text, a list."""
 
 import ast
-from typing import Any, Dict, Iterator, List, Set
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
 from depyf.advice.uses.containers import GROWS, makes_container
 from depyf.advice.uses.following import (
@@ -52,6 +52,28 @@ def decided_at(file: str, line: int) -> int:
 def printed_at(file: str, line: int) -> int:
     """The line that prints the Python number that a line makes of a tensor; 0 as above."""
     return where_used(file, line, _printed)
+
+
+def used_beside_print(file: str, line: int) -> Tuple[int, List[int]]:
+    """(line that makes a Python number of a tensor, the other lines that use it), where a line
+    makes or prints such a number; (0, []) for none, or where nothing else uses it.
+    """
+    function = read_at(file, line)[1]
+    for node in filter(turns_into_number, walked(function)):
+        printed = printed_at(file, node.lineno)
+        statement = statement_at(function, node.lineno)
+        if not printed or statement is None or line not in (node.lineno, printed):
+            continue
+        names = assigned(statement)
+        lines = {
+            int(one.lineno)
+            for one in walked(function)
+            if isinstance(getattr(one, "ctx", None), ast.Load) and path_of(one) in names
+            if one.lineno > last_line(statement) and one.lineno != printed
+        }
+        if lines:
+            return int(node.lineno), sorted(lines)
+    return 0, []
 
 
 def indexed_at(file: str, line: int) -> int:

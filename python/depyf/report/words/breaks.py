@@ -10,6 +10,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence
 from depyf import advice
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
+from depyf.report.words.amended import OF_NUMPY, OF_PRINTED, with_condition, with_uses
 from depyf.report.words.stacks import (
     FRAME_IN,
     Line,
@@ -67,8 +68,6 @@ _NO_RESUME = re.compile(
 )
 _TESTS = re.compile(r"\s*(if|elif|while)\b")
 _NOT_GUARDED = re.compile(r"Could not guard on data-dependent expression")
-#: a branch on a value of NumPy's, of which torch made a tensor
-_OF_NUMPY = re.compile(r"attempted to jump with NumpyNdarrayVariable")
 #: a branch on a Python number alone of which torch made a tensor, and each draw of such a number
 _OF_DRAWN = re.compile(r"attempted to jump with UnspecializedPythonVariable")
 _DRAWS = re.compile(
@@ -198,7 +197,7 @@ def _told_by_source(
         drawn_at = dict.fromkeys((one["file"], int(one["line"])) for one in _DRAWS.finditer(raw))
         at = ["line %d" % one[1] if one[0] == filename else short_place(*one) for one in drawn_at]
         told += "\n? drawn at %s" % " and ".join(at) if at else ""
-    elif _OF_NUMPY.search(raw):
+    elif OF_NUMPY.search(raw):
         told += "\n? tests a NumPy value"
     elif _BRANCH.search(reason) and uses.skips_at(filename, line):
         told += "\n? skips what a mask keeps"
@@ -225,7 +224,9 @@ def _given(
         looped = break_rows.LEAVES.help
     elif looped and _is_body_called(filename, line, stack):
         looped = ()
-    given = _with_condition(advice_of(row, names), names, raw, filename, line)
+    given = with_condition(advice_of(row, names), names, raw, filename, line)
+    if row is not None and row.key in OF_PRINTED:
+        given = with_uses(given, filename, line)
     given += [(one.text, "") for one in looped]
     if row is not None and row.key in _LOGS and not _REORDERED.match(names.get("called", "")):
         given = [one for one in given if not one[1].startswith(_REORDERS)]
@@ -236,24 +237,6 @@ def _given(
     return given
 
 
-def _with_condition(
-    given: List[Tuple[str, str]], names: Mapping[str, str], raw: str, filename: str, line: int
-) -> List[Tuple[str, str]]:
-    """(text, patch) of what helps against a break, with what is to be done to the condition where
-    torch.where and torch.cond do not take it as it stands.
-    """
-    decided = _AT_LINE.match(names.get("at", ""))
-    at = int(decided.group("line")) if decided else line
-    joined, numpy = break_rows.OF_CONDITIONS
-    more = joined.text if uses.joins_tests(filename, at) else ""
-    of_numpy = _OF_NUMPY.search(raw)
-    more += numpy.text if of_numpy else ""
-    told = [(text + more if _CHOOSES.search(text) else text, patch) for text, patch in given]
-    return [(text, "" if of_numpy and _CHOOSES.search(patch) else patch) for text, patch in told]
-
-
-_AT_LINE = re.compile(r"line (?P<line>\d+)$")
-_CHOOSES = re.compile(r"\btorch\.(where|cond)\b")
 #: a sentence of torch's for those who write torch
 _FOR_DEVELOPERS = re.compile(r"(?:^|(?<=\. ))[^.]*\bVariableTracker\b[^.]*(?:\.|$)")
 #: torch's names for a branch that a tensor decides

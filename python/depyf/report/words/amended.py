@@ -1,0 +1,43 @@
+"""Advice for graph breaks with what the line that it is for needs beside it."""
+
+import re
+from typing import List, Mapping, Tuple
+
+from depyf import advice
+from depyf.advice import breaks as break_rows
+from depyf.advice import uses
+
+#: a branch on a value of NumPy's, of which torch made a tensor
+OF_NUMPY = re.compile(r"attempted to jump with NumpyNdarrayVariable")
+
+
+def with_condition(
+    given: List[Tuple[str, str]], names: Mapping[str, str], raw: str, filename: str, line: int
+) -> List[Tuple[str, str]]:
+    """(text, patch) of what helps against a break, with what is to be done to the condition where
+    torch.where and torch.cond do not take it as it stands.
+    """
+    decided = _AT_LINE.match(names.get("at", ""))
+    at = int(decided.group("line")) if decided else line
+    joined, numpy = break_rows.OF_CONDITIONS
+    more = joined.text if uses.joins_tests(filename, at) else ""
+    of_numpy = OF_NUMPY.search(raw)
+    more += numpy.text if of_numpy else ""
+    told = [(text + more if _CHOOSES.search(text) else text, patch) for text, patch in given]
+    return [(text, "" if of_numpy and _CHOOSES.search(patch) else patch) for text, patch in told]
+
+
+def with_uses(given: List[Tuple[str, str]], filename: str, line: int) -> List[Tuple[str, str]]:
+    """(text, patch) of what helps where a number is printed, with what is to be done where other
+    lines use it, too: that it is printed elsewhere alone removes nothing.
+    """
+    made, lines = uses.used_beside_print(filename, line)
+    names = {"at": "line %d" % made, "lines": ", ".join("line %d" % one for one in lines)}
+    more = advice.filled(break_rows.ALSO_USED.text, names) if lines else ""
+    return [(text + more if more and not patch else text, patch) for text, patch in given]
+
+
+#: rows of a number that is printed
+OF_PRINTED = ("item that is printed", "print of other values")
+_AT_LINE = re.compile(r"line (?P<line>\d+)$")
+_CHOOSES = re.compile(r"\btorch\.(where|cond)\b")
