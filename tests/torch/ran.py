@@ -68,6 +68,18 @@ class Layer(torch.nn.Module):
         return self.factor
 
 
+class Base:
+    def fn(self, x):
+        return x * 2
+
+
+class Sub(Base):
+    @functools.wraps(Base.fn)
+    def fn(self, x):
+        torch._dynamo.graph_break()
+        return super().fn(x) - 1
+
+
 torch.manual_seed(0)
 layer = Layer()
 plain = torch.nn.Linear(3, 3)
@@ -152,6 +164,12 @@ STEPS = {
     "size": "if x.shape[0] > 2:\n    x = h(x)\n",
     "backward": "w = x.detach().requires_grad_()\ng(w).sum().backward()\n",
 }
+#: the same, one in front of those in some programs
+FIRST = (
+    "if not flag:\n    return x\n",
+    "x = Sub().fn(x)\n",
+    "if any(row.mean() > T for row in (x, x + 1)):\n    x = x + 1\n",
+)
 HOOKS = (
     "",
     "plain.register_forward_pre_hook(lambda module, args: (args[0] * 2,))\n",
@@ -200,6 +218,9 @@ def text_of(seed):
     steps = "".join(STEPS[name] for name in names)
     declared = "".join(dict.fromkeys(re.findall(r"(?:nonlocal|global) \w+\n", steps)))
     steps = declared + re.sub(r"(?:nonlocal|global) \w+\n", "", steps)
+    apart = random.Random("first step of %d" % seed)  # the other programs stay what they are
+    if apart.random() < 0.25:
+        steps = apart.choice(FIRST) + steps
     text += "\n\ndef make():\n    calls, best, seen = 0, None, []\n\n"
     text += "    def step(x, n, flag=True, mask=None, **options):\n"
     text += _indented(bound(steps), 8) + "        return x * 2\n\n    return step\n"
@@ -334,6 +355,9 @@ def wrong_in(ran, folder):
         readme = file.read()
     yield from _reasons(readme, entries, by_path, calls, dump)
     yield from _causes(readme, found)
+    yield from _skipped(readme, found, plain, by_path, dump)
+    yield from _uncompiled(found, calls, dump)
+    yield from _titles(found)
     for entry in found.entries():
         if entry.path:
             yield from _unread(entry, dump)
@@ -586,7 +610,7 @@ def _causes(readme, found):
     for part in re.split(r"(?m)^(?=\d+\. )", readme.partition("## What to change first")[2]):
         part = " ".join(part.partition("\n\n")[0].split())
         told = re.search(
-            r"^\d+\. [^,]+, program\.py:(\d+): .*?(\w[\w.]*(?:(?:, | and )\w[\w.]*)*) runs?"
+            r"^\d+\. [^,]+, (?:\S+, called from (?:[^:]* and )?)?program\.py:(\d+): .*?(\w[\w.]*(?:(?:, | and )\w[\w.]*)*) runs?"
             r" uncompiled at each call because of (it|[^;]+);",
             part,
         )
@@ -605,6 +629,64 @@ def _causes(readme, found):
             met = {one or other for one, other in met}
             if met and not met.intersection(lines):
                 yield "%s is said to run uncompiled because of %s, it is %s" % (name, lines, met)
+
+
+def _skipped(readme, found, plain, by_path, dump):
+    """Torch no longer tries the compiles of a function of which it says so, and tries those of the
+    others: `step`, which the program calls from one place, runs as plain Python where it is given
+    up, and not again before that.
+    """
+    for function in found.functions:
+        own = plain.get(id(function.code), ())
+        for entry in function.entries:
+            if not entry.path or not entry.replaced:
+                continue
+            part = readme.partition("- [%s](" % entry.path)[2].partition("\n-")[0]
+            part = " ".join(part.split())
+            ran = by_path.get(os.path.join(dump, entry.path), ())
+            if "no longer tries it" in part and own and any(at > own[0] for at in ran):
+                yield "%s is said to be tried no more, and ran" % entry.path
+            later = len(own) > 1 and all(at < own[0] for at in ran)
+            limit = function.given_up.get("why") == "recompile limit"
+            if function.name == "step" and later and not limit and "torch runs it" in part:
+                yield "%s is said to run, and plain Python does" % entry.path
+
+
+def _uncompiled(found, calls, dump):
+    """A function that is told to run uncompiled ran so, and one that torch gave up is told."""
+    from depyf import advise, summary
+
+    document = found.to_json()
+    told = re.search(r"(?m)^ +runs uncompiled: (.*)", summary.summary(document))
+    told = told.group(1) if told is not None else ""
+    ran = {one.name for one in calls if not one.path.startswith(dump)}
+    for name in re.findall(r"(?:^|; )([\w.]+) (?!more)", told):
+        if name.split(".")[-1] not in ran:
+            yield "%s is said to run uncompiled and did not" % name
+    advised = advise.text(document, most=100)
+    for node in advise.Advice(document).nodes:
+        said = node.failure
+        if said is None or said["raised"] or node.is_limit or said["row"] == "nothing to compile":
+            continue
+        name = r"(?<!\w)%s(?!\w)" % re.escape(node.title)
+        if not re.search("%s.*\\buncompiled\\b|uncompiled: .*%s|" % (name, name) + _NAMED, advised):
+            yield "%s runs uncompiled, and the advice does not say so" % node.title
+
+
+#: of several functions that run uncompiled, a line names the first
+_NAMED = r"\b\d+ more\b.*\buncompiled|uncompiled.*\b\d+ more\b"
+
+
+def _titles(found):
+    """A function has the name that its code has, and not that of another one."""
+    for function in found.functions:
+        own = getattr(function.code, "co_qualname", "").rpartition("<locals>.")[2]
+        if not own or function.is_resume or function.through:
+            continue
+        if function.qualname.split(".")[-1] != own.split(".")[-1]:
+            yield "%s is named %s" % (own, function.qualname)
+        elif "." in own and function.qualname != own:
+            yield "%s is named %s" % (own, function.qualname)
 
 
 def _said(met):

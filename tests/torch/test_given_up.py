@@ -130,7 +130,21 @@ def test_a_function_with_nothing_to_compile(tmp_path):
     dump(tmp_path, sometimes, (0, 1, 2))
     text = one(tmp_path, "full_code_for_*sometimes_0.py")
     assert "torch skips it (compile 0/1 found nothing to compile)" in text
-    assert "it runs as plain Python" in readme_of(tmp_path).split("0/1")[-1]
+    readme = " ".join(readme_of(tmp_path).split())
+    assert (
+        "Torch skips it (compile 0/1 found nothing to compile): it runs as plain Python" in readme
+    )
+    assert "torch ran it from this file up to compile 0/1, and no longer tries it" in readme
+    assert "torch runs it from this file" not in readme
+    assert "0/1 → ✕ not compiled: its earlier compiles run no more" in readme
+    document = summary.load(str(tmp_path))
+    said = summary.summary(document)
+    assert re.search(r"runs uncompiled: \S*sometimes \S+, from compile 0/1 on", said)
+    assert "torch runs 0 of them, and has ceased to try 1" in said
+    advised = advise.text(document)
+    assert re.search(r"sometimes runs uncompiled at each call from compile 0/1 on because", advised)
+    assert "Decide in front of the compiled function" in advised
+    assert "let such a call be the first one" not in advised + said + readme
 
 
 def test_a_function_that_never_had_anything_to_compile_is_told_of(tmp_path):
@@ -546,3 +560,24 @@ def test_a_side_that_ran_as_plain_python_has_one_name_in_all_files(tmp_path):
     ]
     names = [set(re.findall(r"resumed after line \d+ \(\d\w\w of 2\)", one)) for one in texts]
     assert names[0] and names[0] == names[1] == names[2], names
+
+
+def test_a_function_that_is_never_compiled_is_named_also_where_no_change_is_for_it(tmp_path):
+    """The break in torch's any() is at a line of the program, which README.md names, too."""
+
+    def chosen(rows):
+        total = rows[0].sum() if any(row.mean() > 0.5 for row in rows) else rows[1].sum()
+        return total + 1
+
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(chosen, backend="eager")([torch.ones(3), torch.ones(3)])
+    if not any(entry.failure for entry in run.unattributed):
+        pytest.skip("this torch splits the graph there")
+    told = advise.text(summary.load(str(tmp_path)))
+    place = "%s:%d" % (os.path.basename(__file__), chosen.__code__.co_firstlineno)
+    assert re.search(r"^runs uncompiled: \S*chosen \S*%s$" % place, told, re.MULTILINE)
+    readme = " ".join(readme_of(tmp_path).split())
+    assert re.search(r"Runs uncompiled: \S*chosen \S*%s\. 1\. " % place, readme)
+    line = chosen.__code__.co_firstlineno + 1
+    assert "builtins.py" in readme
+    assert re.search(r", called from \S*%s:%d: " % (os.path.basename(__file__), line), readme)

@@ -620,3 +620,25 @@ def test_a_change_of_a_class_of_dicts_leaves_readable_names(kind, tmp_path):
     (entry,) = run.entries()
     assert entry.replaced and entry.names
     assert not re.search(r"\btmp_\d|__temp_\d|^ *stats_2 = ", entry.source)
+
+
+class Base:
+    def fn(self, x):
+        return x * 2
+
+
+class Sub(Base):
+    @functools.wraps(Base.fn)
+    def fn(self, x):
+        torch._dynamo.graph_break()
+        return super().fn(x) - 1
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code has no qualified name")
+def test_a_method_that_has_the_name_of_another_one_keeps_its_own(tmp_path):
+    """`functools.wraps` gives a function the name of another real one, which it does not wrap."""
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        torch.compile(Sub().fn, backend="eager")(torch.ones(3))
+    assert [one.qualname for one in run.functions] == ["Sub.fn", "Sub.fn"]
+    assert not any(one.through for one in run.functions)
+    assert (tmp_path / "full_code_for_Sub_fn_0.py").exists()

@@ -6,5 +6,6 @@ A patch is written from the program's syntax tree, for the plain forms of a stat
 from depyf.advise.change import Change
 from depyf.advise.listing import Advice, changes
 from depyf.advise.terminal import text
+from depyf.advise.uncompiled import uncompiled
 
-__all__ = ["Advice", "Change", "changes", "text"]
+__all__ = ["Advice", "Change", "changes", "text", "uncompiled"]

@@ -15,8 +15,10 @@ from depyf.advise.joining import (
 from depyf.advise.order import Order, taken_one_by_one
 from depyf.advise.outside import counts_in, kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
+from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
     asked_first,
+    called_from_in_words,
     left_out,
     saving,
     sentences_of,
@@ -96,13 +98,18 @@ class Advice:
         return found
 
     def brief(self) -> List[str]:
-        """The changes that are worth most as the lines of a list in Markdown, without patches."""
-        rows = []
-        for number, one in enumerate(self.listed()[:_CHOSEN], 1):
+        """The changes that are worth most as the lines of a list in Markdown, without patches; the
+        functions first that run uncompiled for another reason.
+        """
+        top = self.listed()[:_CHOSEN]
+        gone = uncompiled(left_untold(self.nodes, top), False)
+        rows = ["Runs uncompiled: %s." % gone, ""] * bool(gone and top)
+        for number, one in enumerate(top, 1):
             file, line = shown_at(one)
             words = " ".join(one.words.split()) + told_given_up(one, number, {}) + left_out(one)
             words += "" if words.endswith(".") else "."
-            head = "%d. %s, %s: %s" % (number, saving(one), place(file, line, False), words)
+            at = place(file, line, False) + called_from_in_words(one)
+            head = "%d. %s, %s: %s" % (number, saving(one), at, words)
             told = "%s Change: %s" % (head, " ".join(one.advice.split()))
             rows.append(shown(" ".join([told] + sentences_of(one))))
         return rows

@@ -7,6 +7,7 @@ from depyf.advice import NO_ACTION
 from depyf.advise.causing import breaks_causing
 from depyf.advise.change import Change, is_open, shown_at
 from depyf.advise.listing import Advice
+from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
     FIRST,
     called_from,
@@ -75,6 +76,8 @@ def text(
     rows += _compiled_anyway(top, causes, links)
     normal = _normal(causes, links)
     rows = rows or ["nothing to advise"]
+    gone = uncompiled(left_untold(nodes, top), links)
+    rows[:0] = ["runs uncompiled: " + gone] * bool(gone)
     rows[:0] = _backward_twice(document, nodes, links)
     if normal:
         rows += ["what needs no action:"] + normal

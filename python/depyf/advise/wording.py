@@ -222,6 +222,16 @@ def called_from(change: Change, links: bool) -> List[str]:
     return ["called from %s: %s" % (place(file, line, links), shown(code.strip()))]
 
 
+def called_from_in_words(change: Change) -> str:
+    """The same of a change and of the others that it is for, for a sentence; "" for none."""
+    places = []
+    for one in (change,) + change.also:
+        file, line, _ = one.caller
+        if line and (file, line) not in ((one.file, one.line), one.shown_at):
+            places.append(place(file, line, False))
+    return ", called from " + _in_words(first_of(places, "%d more")) if places else ""
+
+
 def told_given_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     """That torch gave the function up; of each function once, with the number of that change
     afterwards.
@@ -285,13 +295,25 @@ def left_out(change: Change) -> str:
     more = len(names) - _MOST_SUBJECTS
     names[_MOST_SUBJECTS:] = ["%d more" % more] * (more > 0)
     told = _in_words(names)
-    form = "%s %s run%s uncompiled at each call because of %s; that time is not counted."
+    form = "%s %s run%s uncompiled at each call%s because of %s; that time is not counted."
     is_one = len(names) == 1 and sum(map(len, wrappers.values())) < 2
     lines = {(one.file, one.line) for one in failing}
     which = "it"
     if lines != {(change.file, change.line)}:  # of a change for several lines, not the first alone
         which = _in_words([place(*shown_at(one), False) for one in failing])
-    return form % (end, re.sub("^the ", "The ", told), "s" if is_one else "", which)
+    since = _since(nodes)
+    return form % (end, re.sub("^the ", "The ", told), "s" if is_one else "", since, which)
+
+
+def _since(nodes: List[Any]) -> str:
+    """From which compile on functions run uncompiled that torch had compiled before."""
+    from depyf.report.words import skipped_at
+
+    ended = [one.key for one in nodes if skipped_at(one.run, one.entry) is not None]
+    if not ended:
+        return ""
+    told = "compile " + ended[0] if len(ended) == 1 else "compiles " + _in_words(ended)
+    return " from %s on" % told if len(ended) == len(nodes) else " (from %s on)" % told
 
 
 def _in_words(names: List[str]) -> str:
@@ -365,6 +387,8 @@ def elsewhere(change: Change, number: int, given_up: Dict[Any, int], links: bool
         told = one.words.partition(BESIDE)[0]  # the other reasons are told of the first alone
         words = ", for the same reason" if same_words else "  " + plain(told + stopped)
         file, line = shown_at(one)
+        if one.caller[1] and one.caller[:2] not in (shown_at(one), change.caller[:2]):
+            words = " from %s%s" % (place(one.caller[0], one.caller[1], links), words)
         row = "also %s%s" % (place(file, line, links), words)
         at_one_line = (file, line) == shown_at(change)
         same = same_words and at_one_line

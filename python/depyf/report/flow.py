@@ -402,10 +402,11 @@ def _row(node: Node) -> List[Dict[str, Any]]:
             "title": _what(node),
         }
     ]
+    ends = _ENDS * (words.skipped_at(node.run, entry) is not None)
     if node.failure:
         row.append(
             {
-                "label": "✕ " + words.outcome(node.failure),
+                "label": "✕ " + words.outcome(node.failure) + ends,
                 "kind": "failure",
                 "link": link + "/why",
                 "title": node.failure["why"],
@@ -428,7 +429,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     elif not node.failure and not node.breaks:
         row.append(
             {
-                "label": "∅ nothing to compile" if node.is_empty else "∅ no graph",
+                "label": ("∅ nothing to compile" if node.is_empty else "∅ no graph") + ends,
                 "kind": "nothing",
                 "link": link + ("/why" if node.is_empty else ""),
                 "title": "torch found nothing in it to compile",
@@ -453,6 +454,8 @@ def _row(node: Node) -> List[Dict[str, Any]]:
     return row
 
 
+#: of a compile after which torch skips the function
+_ENDS = ": its earlier compiles run no more"
 #: what the boxes are, for who points at one
 _GRAPH = (
     "captured graph: the operations on tensors that torch found in the code (ops), which are "

@@ -81,13 +81,20 @@ def graph_breaks(breaks: int, lines: int) -> str:
 def counts(document: Document) -> Dict[str, Any]:
     """Numbers of a run: compiles, functions (`library`: those of libraries among them), breaks,
     their lines, recompiles, failures, compiles that found nothing to compile, cache hits and
-    misses, seconds, decompiled code, replaced, replaced by another block, proven.
+    misses, seconds, decompiled code, replaced, those that torch ran and then skipped, replaced by
+    another block, proven.
     """
     from depyf.report import words
 
     entries = list(all_entries(document))
     caches = [event for _, entry in entries for event in entry.get("cache") or ()]
     with_code = [entry for _, entry in entries if entry.get("name")]
+    skipped = [
+        entry
+        for function in document["functions"]
+        for entry in function["entries"]
+        if entry.get("name") and entry["replaced"] and words.skipped_by(function)
+    ]
     failed = {_failed_function(entry) for entry in document["unattributed"]} - {None}
     whole = {
         (one["name"], one["filename"], one["firstlineno"])
@@ -118,7 +125,8 @@ def counts(document: Document) -> Dict[str, Any]:
         "misses": sum(1 for event in caches if event.get("result") == "miss"),
         "seconds": sum(seconds(entry) for _, entry in entries),
         "code": len(with_code),
-        "replaced": sum(1 for entry in with_code if entry["replaced"]),
+        "replaced": sum(1 for entry in with_code if entry["replaced"]) - len(skipped),
+        "skipped": len(skipped),
         "inner": sum(1 for entry in with_code if _by_a_block(entry)),
         "proven": sum(1 for entry in with_code if entry["verdict"] in ("exact", "equivalent")),
     }

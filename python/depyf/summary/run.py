@@ -9,8 +9,7 @@ from depyf.schema import Document
 from depyf.summary.breaks import plain
 from depyf.summary.counting import counts, graph_breaks, many
 from depyf.summary.ranks import rank_of
-from depyf.summary.recompiles import node_place
-from depyf.terminal import place, shown
+from depyf.terminal import place
 
 #: what stands for the rest of a text that is too long
 _CUT = " … (all of it is in the report)"
@@ -69,18 +68,20 @@ def summary(
     if number["code"]:  # a log of TORCH_TRACE has none
         code = many(number["code"], "decompiled code object")
         lines.append(
-            "       %d of %s proven equal to torch's; torch runs %d of them%s"
+            "       %d of %s proven equal to torch's; torch runs %d of them%s%s"
             % (
                 number["proven"],
                 code,
                 number["replaced"],
+                ", and has ceased to try %d" % number["skipped"] if number["skipped"] else "",
                 ", %d of another block of the program" % number["inner"] if number["inner"] else "",
             )
         )
     from depyf import advise
 
     advice = advise.Advice(document) if advice is None else advice
-    lines[1:1] = _uncompiled(advice.nodes, links)
+    gone = advise.uncompiled(advice.nodes, links)
+    lines[1:1] = ["       runs uncompiled: " + gone] * bool(gone)
     most = [row for row in _first_of(advice) if row[0]["kind"] not in told]
     places = advice.places()
     for cause, saved, helps in most[:3]:
@@ -157,29 +158,6 @@ def _came_to_nothing(number: Dict[str, Any]) -> str:
     if number["empty"] and number["empty"] + number["failures"] == number["compiles"]:
         told += ", %d of them had nothing to compile" % number["empty"]
     return told
-
-
-#: functions that are named in a line; the rest is counted
-_MOST_NAMED = 3
-
-
-def _uncompiled(nodes: Sequence[Any], links: bool) -> List[str]:
-    """A line that names the functions that torch gave up, so that they run as plain Python."""
-    found: Dict[Tuple[Any, ...], str] = {}
-    for node in nodes:
-        said = node.failure
-        if said is None or said["raised"] or said["row"] == "nothing to compile":
-            continue
-        limit = ", for calls that fit none of its compiles (recompile limit)"
-        where = node_place(node, links)
-        named = shown(node.called) + (" " + where if where != "?" else "")
-        found.setdefault((node.place, node.called), named + limit * node.is_limit)
-    if not found:
-        return []
-    told = list(found.values())[:_MOST_NAMED]
-    if len(found) > _MOST_NAMED:
-        told.append("%d more" % (len(found) - _MOST_NAMED))
-    return ["       runs uncompiled: " + "; ".join(told)]
 
 
 def _cached(hits: int, misses: int) -> str:

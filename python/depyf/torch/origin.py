@@ -41,7 +41,7 @@ def origin_of(
             function, layer = _global_with(code, held, scope)
         found = _named(function) if function is not None else None
     # a wrapper may have the name of what it is around
-    wraps = layer is not None and len(_functions_in(layer)) > 1
+    wraps = layer is not None and len(_functions_in(layer)) > 1 and not _stands_alone(code)
     if found is None and is_wrapper(code):
         found = wrapped_by(code, held)
         wraps = found is not None
@@ -135,7 +135,20 @@ def _shares_variables(function: types.FunctionType, held: Dict[str, Any]) -> boo
     return True
 
 
+def _stands_alone(code: types.CodeType) -> bool:
+    """Whether a method of a class or a function of a module has this code, as it was written: the
+    wrapper of a decorator is made in a function. Python before 3.11 does not tell.
+    """
+    name = text_of(getattr(code, "co_qualname", ""))
+    return bool(name) and ("<locals>" not in name or "." in _without_locals(name))
+
+
 def _named(function: types.FunctionType) -> Tuple[str, str]:
+    for one in _functions_in(function):
+        # functools.wraps gave it the name of another function, such as the base class's
+        if "__wrapped__" in one.__dict__ and _stands_alone(one.__code__):
+            module = text_of(one.__globals__.get("__name__"))
+            return _without_locals(qualified_name_of(one.__code__)), module
     return _without_locals(text_of(function.__qualname__)), text_of(function.__module__)
 
 

@@ -99,6 +99,7 @@ AROUND = NORMAL + (
     "data loader",
     "limit",
     "nothing to compile",
+    "nothing to compile any more",
     "nothing to compile on a side",
     "backend",
     "backward",

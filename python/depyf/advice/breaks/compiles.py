@@ -70,6 +70,13 @@ def f(values, step):
 counts = f([1, 2], 3)
 result = f([torch.ones(3)], 3)
 """
+_NOTHING_ANY_MORE = """
+@torch.compile(backend="eager", dynamic=False)
+def f(x, k):
+    return x if k == 2 else x + k
+
+result = [f(torch.ones(3), k) for k in (3, 2, 3)]
+"""
 ROWS = (
     row(
         "limit",
@@ -122,6 +129,27 @@ result = f([torch.ones(3)], 3)
             )
         ],
         reason=r"^nothing to compile$",
+    ),
+    row(
+        "nothing to compile any more",
+        "The call that torch traced has no operation on tensors to compile. torch runs the "
+        "function as plain Python from then on, and none of the compiles that it made before.",
+        [
+            helps(
+                "Decide in front of the compiled function: call it only where it has tensors to "
+                "compute with.",
+                _NOTHING_ANY_MORE,
+                """
+@torch.compile(backend="eager", dynamic=False)
+def f(x, k):
+    return x + k
+
+x = torch.ones(3)
+result = [x if k == 2 else f(x, k) for k in (3, 2, 3)]
+""",
+            )
+        ],
+        reason=r"^nothing to compile, and what was compiled before runs no more$",
     ),
     row(
         "nothing to compile on a side",

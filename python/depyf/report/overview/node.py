@@ -88,7 +88,7 @@ class Node(Titled):
             at = entry.get("failure_operation") or "", entry.get("failure_stack") or ()
             self.failure = words.of_failure(failure, fatal, metrics, *at)
         else:
-            self.failure = words.of_nothing(entry)
+            self.failure = words.of_nothing(entry, words.skipped_at(run, entry) is not None)
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = whole_number(metrics.get("fail_user_frame_lineno"))

@@ -60,6 +60,8 @@ from depyf.report.words.failures import (
     of_exception,
     of_failure,
     of_nothing,
+    skipped_at,
+    skipped_by,
     outcome,
 )
 from depyf.report.words.forms import describe_sizes, describe_stride
@@ -167,6 +169,8 @@ __all__ = [
     "of_exception",
     "of_failure",
     "of_nothing",
+    "skipped_at",
+    "skipped_by",
     "of_reason",
     "of_which_guard",
     "of_type",

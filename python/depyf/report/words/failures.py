@@ -144,10 +144,31 @@ def from_then_on(given_up: Mapping[str, str], compiles: int) -> str:
 _COMPILED_HERE = re.compile(r"[/\\]torch[/\\](_dynamo|nn[/\\]modules)[/\\]")
 
 
-def of_nothing(entry: Document) -> Optional[Said]:
+def skipped_by(function: Document) -> str:
+    """The compile after which torch skips a function that it had compiled before, so that none of
+    the function's compiles is tried any more; "" where torch tries them.
+    """
+    gone = function.get("given_up") or {}
+    if not function.get("entries") or gone.get("why", "recompile limit") == "recompile limit":
+        return ""
+    return str(gone.get("compile_id"))
+
+
+def skipped_at(run: Document, entry: Document) -> Optional[Document]:
+    """The function of a run that torch skips, with its earlier compiles, after a compile."""
+    if entry.get("name"):
+        return None
+    made = str(entry.get("compile_id"))
+    return next((one for one in run.get("functions") or () if skipped_by(one) == made), None)
+
+
+def of_nothing(entry: Document, ends: bool) -> Optional[Said]:
     """What a compile says to its reader that found nothing to compile in a function that the
     program compiles, or in one side of a branch in the rest of a function after a break; None for
     other compiles, and for what a compiled function only calls.
+
+    Args:
+        ends: whether the function had been compiled before, so that its compiles run no more.
     """
     stack = entry.get("user_stack") or ()
     if entry.get("name") or len(stack) < 2:
@@ -160,6 +181,7 @@ def of_nothing(entry: Document) -> Optional[Said]:
     if len(callers) < 2 or not _COMPILED_HERE.search(callers[0]) or in_library(callers[1]):
         return None
     text = "nothing to compile"
+    text += ", and what was compiled before runs no more" * ends
     return dict(of_break({"reason": text, "text": text}), raised=False)
 
 

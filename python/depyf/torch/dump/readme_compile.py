@@ -50,7 +50,7 @@ def overview_entry(
     lines = ["### %s, compile %s%s" % (as_code(name), entry.compile_id, reset), ""]
     if not entry.name and node is not None and node.place[1] and not is_backward_pass(name):
         lines += ["%s:%d" % node.place, ""]
-    lines += _what_runs(entry)
+    lines += _what_runs(entry, function)
     if entry.failure:
         lines += _why_no_code(entry, node)
     lines += _what_happened(entry, node, function)
@@ -61,17 +61,22 @@ def overview_entry(
     return lines
 
 
-def _what_runs(entry: Entry) -> List[str]:
-    """Whose code torch runs, how far it is proven, and whether torch has dropped it."""
+def _what_runs(entry: Entry, function: Optional[Function]) -> List[str]:
+    """Whose code torch runs, how far it is proven, and whether torch still tries it."""
     lines = []
+    gone = function.given_up if function is not None else {}
+    skipped = gone["compile_id"] if gone and gone["why"] != "recompile limit" else ""
     if entry.path:
         state = "torch runs it from this file" if entry.replaced else "torch runs its own bytecode"
         if entry._unfinished:
             state = "torch was given it" if entry.replaced else "torch was given its own bytecode"
+        elif skipped:
+            which = "it from this file" if entry.replaced else "its own bytecode"
+            state = "torch ran %s up to compile %s, and no longer tries it" % (which, skipped)
         if entry.failure and not entry.replaced:
             state = "neither it nor torch's bytecode runs"
         if entry.replaced_by:
-            state = "torch runs the code of " + entry.replaced_by
+            state = "torch %s the code of %s" % ("ran" if skipped else "runs", entry.replaced_by)
         lines.append("- [%s](%s): %s, %s" % (entry.path, entry.path, entry.verdict, state))
     if entry.detail and not entry.failure:
         proof = "proof: " if entry.path else ""  # else it says why there is no code
