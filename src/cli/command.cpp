@@ -605,6 +605,8 @@ FileResult decompile_file(const Options& options, const Input& input, bool to_fo
       tell(result.check.text(), Colour::Red);
     else if (options.check && !to_folder)
       tell(result.check.text(), result.check.proven() ? Colour::Green : Colour::Yellow);
+    else if (!to_folder)
+      tell("not checked", Colour::Yellow);
     const bool as_json = options.format == Format::Json;
     std::string json = as_json ? to_json(module, decompiled, result.check) : std::string();
     std::string_view text =

@@ -276,12 +276,22 @@ class Definer {
           code && role_of(r_.module, code) == Role::Comprehension)
         comprehension(id, code, e.kids[1]);
     } else if (e.kind == ExprKind::Await) {
-      const Expr inner =
-          ast_[e.kids[0]];  // an asynchronous comprehension is a coroutine that is awaited at once
-      if (inner.kind == ExprKind::ListComp || inner.kind == ExprKind::SetComp ||
-          inner.kind == ExprKind::DictComp)
-        ast_[id] = inner;
+      drop_await(id);
     }
+  }
+
+  /// The function of an asynchronous comprehension is a coroutine, which is awaited at once. What
+  /// else awaits a comprehension was written.
+  void drop_await(ExprId id) {
+    const ExprId awaited = ast_[id].kids[0];
+    const Expr inner = ast_[awaited];
+    if ((inner.kind != ExprKind::ListComp && inner.kind != ExprKind::SetComp &&
+         inner.kind != ExprKind::DictComp) ||
+        inner.a == UINT32_MAX || !(r_.module[CodeId(inner.a)].flags & kCoroutine) ||
+        without_await_.at(awaited.index))
+      return;
+    ast_[id] = inner;
+    without_await_[id.index] = true;
   }
 
   std::span<const StmtId> body_of(CodeId code) const {
@@ -846,7 +856,8 @@ class Definer {
   std::vector<std::int32_t> lines_;  // of each code unit; found when first asked for
   std::int64_t functions_ =
       0;  // function values in the body; some that are taken out of it may be counted still
-  Names variables_;  // names of the code object's own variables
+  Names variables_;              // names of the code object's own variables
+  FlatMap<bool> without_await_;  // asynchronous comprehensions whose `await` was dropped
 };
 
 /// `if test: pass`, and after it the return of a name or constant: `x if test else x` was it.

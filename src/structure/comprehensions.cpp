@@ -93,7 +93,8 @@ bool makes_collection(const StructureGraph& s, ValueId v, ExprKind& kind) {
   return true;
 }
 
-/// The collection that the block makes last, beside the iterator.
+/// The collection that the block makes last, beside the iterator; not the one that is iterated over
+/// (`for x in {}: pass`).
 ValueId collection_beside(StructureGraph& s, BlockId before, ValueId iterator, ExprKind& kind) {
   const std::vector<ValueId>& body = s[before].body;
   iterator = s.resolve(iterator);
@@ -101,7 +102,9 @@ ValueId collection_beside(StructureGraph& s, BlockId before, ValueId iterator, E
   if (!s.is_op(iterator, Op::GET_ITER) && !s.is_op(iterator, Op::GET_AITER)) return ValueId();
   const ValueId last = body.back(), other = body[body.size() - 2];
   if (other == iterator && makes_collection(s, last, kind)) return last;
-  if (last == iterator && makes_collection(s, other, kind)) return other;
+  if (last == iterator && s.resolve(s.at(iterator).operands[0]) != other &&
+      makes_collection(s, other, kind))
+    return other;
   return ValueId();
 }
 

@@ -56,7 +56,7 @@ SIMPLE = [
     (12, "a = <e>"), (12, "x = <e>"), (6, "b = <e>"), (8, "f(<e>)"), (7, "self.m(<e>)"), (4, "a += <e>"), (3, "self.p += <e>"), (3, "x[0] += <e>"), (5, "self.q = <e>"),
     (3, "a, b = b, a"), (2, "a, b = f(x)"), (2, "assert <c>"), (2, "assert <c>, 'm'"), (1, "del x[0]"), (1, "del self.p"), (4, "x[<e>] = <e>"), (2, "import os"),
     (3, "yield <e>"), (2, "a = yield <e>"), (3, "await f(x)"), (2, "a = await x.g()"), (2, "pass"), (3, "a = b = <e>"), (2, "a = b = 5; 1 if 0 else 2; 1 if 0 else 2"),
-    (1, "AssertionError = <e>"),
+    (1, "AssertionError = <e>"), (1, "for x in {}: pass"), (1, "async for x in []: pass"), (1, "await [k for k in <o>]"), (1, "a = await {k: k async for k in <o>}"),
 ]  # fmt: skip
 COMPOUND = [
     (14, "if <c>:\n    <body>"), (8, "if <c>:\n    <body>\nelse:\n    <body>"), (5, "if <c>:\n    <body>\nelif <c>:\n    <body>"),
