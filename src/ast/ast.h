@@ -205,7 +205,7 @@ struct Body {
 
 struct Diagnostic {
   enum Kind : std::uint8_t { Ladder, BrokenCode, Note } kind = Note;
-  std::uint8_t level = 0;  // Ladder: 1 … 6
+  std::uint8_t level = 0;  // Ladder: 1 … 6; BrokenCode: 6 where code around it can be rebuilt
   CodeId code;
   std::uint32_t offset = 0;
   std::string message;

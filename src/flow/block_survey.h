@@ -35,9 +35,12 @@ class BlockSurvey {
   }
 
   [[noreturn]] void fail(const Instr& instr, const std::string& what) const {
+    throw Error(place_of(instr) + " " + what);
+  }
+  std::string place_of(const Instr& instr) const {
     const StrId name = module_[code_].name;
-    throw Error((name ? std::string(module_[name]) : std::string("<code>")) + " at offset " +
-                std::to_string(instr.offset) + ": " + std::string(op_name(instr.op)) + " " + what);
+    return (name ? std::string(module_[name]) : std::string("<code>")) + " at offset " +
+           std::to_string(instr.offset) + ": " + std::string(op_name(instr.op));
   }
 
   void find_leads() {

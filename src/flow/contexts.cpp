@@ -272,8 +272,10 @@ class Expansion : BlockSurvey {
            "needs " + std::to_string(pops) + " stack values, there are " + std::to_string(depth));
     fail(instr, "makes the stack deeper than 16 million values");
   }
+  /// The interpreter copies nothing, and runs such code. What was walked until here is sound.
   [[noreturn]] void fail_blow_up(const Instr& instr) const {
-    fail(instr, "is copied too often: `finally` bodies nest too deep to be expanded");
+    throw UnusualCode(place_of(instr) +
+                      " is copied too often: `finally` bodies nest too deep to be expanded");
   }
   /// Control goes on at `index` under the current context.
   void go(std::uint32_t index) {

@@ -192,15 +192,23 @@ class Ladder {
   void last_resort() {
     Diagnostic diagnostic;
     diagnostic.code = code_;
-    const std::string broken =
-        sound_ ? failure_of([&] { rebuild(ast_, code_, reason_); }) : "the bytecode is damaged";
+    const std::string broken = sound_ ? failure_of([&] {
+      try {
+        rebuild(ast_, code_, reason_);
+      } catch (const UnusualCode&) {
+        diagnostic.level = 6;
+        throw;
+      }
+    })
+                                      : "the bytecode is damaged";
     if (broken.empty()) {
       diagnostic.kind = Diagnostic::Ladder;
       diagnostic.level = 6;
       diagnostic.message = reason_;
     } else {
       const std::string both = sound_ ? reason_ + "; " + broken : reason_;
-      if (options_.strict) throw Error(code_path(module_, code_) + ": " + both);
+      if (options_.strict && diagnostic.level == 0)
+        throw Error(code_path(module_, code_) + ": " + both);
       diagnostic.kind = Diagnostic::BrokenCode;
       diagnostic.message = both;
       place_failure(ast_, code_, both);

@@ -18,6 +18,7 @@
 #include "pipeline/written_size.h"
 #include "print/tree.h"
 #include "rewrite/dynamo_names.h"
+#include "rewrite/rebuilt.h"
 #include "rewrite/rewrite.h"
 #include "scopes/scopes.h"
 #include "simplify/simplify.h"
@@ -181,7 +182,57 @@ class ModuleDecompiler {
     options_.fallbacks[code.index] = {root ? kRebuildsModule : std::uint8_t{6}, reason};
   }
 
+  /// All bodies. Where one can only be rebuilt from bytes together with what is around it, that one
+  /// is, and all are made again.
   void make_bodies() {
+    constexpr int kRounds = 8;
+    for (int round = 0;; ++round) {
+      make_each_body();
+      if (!options_.fallbacks.empty())
+        std::erase_if(ast_.diagnostics, [&](const Diagnostic& diagnostic) {
+          return diagnostic.kind == Diagnostic::BrokenCode && diagnostic.level == 6 &&
+                 is_in_rebuilt(diagnostic.code);
+        });
+      const std::vector<Diagnostic> all = ast_.diagnostics;
+      bool again = false;
+      for (const Diagnostic& diagnostic : all)
+        if (diagnostic.kind == Diagnostic::BrokenCode && diagnostic.level == 6)
+          again |= rebuild_around(diagnostic);
+      if (again && round < kRounds) continue;
+      if (options_.strict)
+        for (const Diagnostic& diagnostic : all)
+          if (diagnostic.kind == Diagnostic::BrokenCode)
+            throw Error(code_path(module_, diagnostic.code) + ": " + diagnostic.message);
+      return;
+    }
+  }
+
+  std::uint8_t rebuilding_rung(CodeId code) const {
+    return code == module_.root && !options_.function ? kRebuildsModule : 6;
+  }
+
+  /// False where nothing around it can be rebuilt.
+  bool rebuild_around(const Diagnostic& broken) {
+    const CodeId outer = outer_to_rebuild(module_, broken.code);
+    if (!outer) return false;
+    options_.fallbacks.resize(count_);
+    Fallback& fallback = options_.fallbacks[outer.index];
+    const std::uint8_t rung = rebuilding_rung(outer);
+    if (fallback.rung >= rung) return false;
+    fallback = {rung, code_path(module_, broken.code) + ": " + broken.message};
+    return true;
+  }
+
+  /// Is the code object part of one that is rebuilt, so that its own body is not in the text?
+  bool is_in_rebuilt(CodeId code) const {
+    for (code = module_[code].parent; code; code = module_[code].parent)
+      if (code.index < options_.fallbacks.size() &&
+          options_.fallbacks[code.index].rung >= rebuilding_rung(code))
+        return true;
+    return false;
+  }
+
+  void make_each_body() {
     clear();
     // A rung that was asked for, for all or for one, has no first reading.
     const bool together = options_.ladder < 5 && options_.fallbacks.empty() &&

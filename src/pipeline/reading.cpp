@@ -29,11 +29,12 @@ Lifted lift_body(Module& module, CodeId code, const InstrList& list, bool& sound
   sound = false;
   std::optional<InstrList> straightened;
   if (reading.straightened) straightened = straightened_list(module, list);
-  Cfg cfg = build_cfg(module, code, straightened ? *straightened : list, reading.has(kUnreached));
-  if (reading.straightened) forget_layout(cfg);
-  reading.keep(kUnreached, cfg.unreached);
   Lifted lifted = [&] {
     try {
+      Cfg cfg =
+          build_cfg(module, code, straightened ? *straightened : list, reading.has(kUnreached));
+      if (reading.straightened) forget_layout(cfg);
+      reading.keep(kUnreached, cfg.unreached);
       return lift(module, code, cfg);
     } catch (const UnusualCode&) {
       sound = true;

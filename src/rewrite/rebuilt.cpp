@@ -5,6 +5,7 @@
 // variable x is `(lambda: x).__closure__[0]`.
 #include "rewrite/rebuilt.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ast/builtins.h"
@@ -16,6 +17,11 @@
 
 namespace depyf {
 namespace {
+
+/// A variable of the compiler's own, which no source can name.
+bool is_unnameable(std::string_view name) {
+  return name.starts_with('.') || name == "__classdict__" || name == "__conditional_annotations__";
+}
 
 class Rebuilder {
  public:
@@ -150,9 +156,9 @@ class Rebuilder {
     for (const Slot& slot : object_.slots) {
       if (!(slot.kind & kFree)) continue;
       const std::string_view name = module_[slot.name];
-      if (name.starts_with('.') || name == "__classdict__" || name == "__conditional_annotations__")
-        throw Error("the code has the free variable " + std::string(name) +
-                    ", which no source can name");
+      if (is_unnameable(name))
+        throw UnusualCode("the code has the free variable " + std::string(name) +
+                          ", which no source can name");
       cells.push_back(
           ast_.expr(ExprKind::Subscript,
                     {attribute(lambda(variable(slot, NameScope::Deref)), "__closure__"), zero()}));
@@ -240,6 +246,20 @@ class Rebuilder {
 };
 
 }  // namespace
+
+CodeId outer_to_rebuild(const Module& module, CodeId code) {
+  for (code = module[code].parent; code; code = module[code].parent) {
+    const CodeObject& object = module[code];
+    const Role role = role_of(module, code);
+    // Scopes of type parameters and of annotations have no body of their own in the source.
+    const bool defined = role != Role::GenericScope && module[object.name] != "__annotate__";
+    if (defined && std::ranges::none_of(object.slots, [&](const Slot& slot) {
+          return (slot.kind & kFree) && is_unnameable(module[slot.name]);
+        }))
+      return code;
+  }
+  return CodeId();
+}
 
 void rebuild(Ast& ast, CodeId code, std::string_view reason) {
   std::vector<StmtId> body;

@@ -10,6 +10,7 @@ import py_compile
 import random
 import subprocess
 import sys
+import textwrap
 
 import depyf
 import pytest
@@ -91,6 +92,61 @@ def test_random_ordinary_code(version, kind):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_kept_functions(version):
     run(version, "kept")
+
+
+def nested_finally(depth):
+    lines = [" " * i + line for i in range(depth) for line in ("try: a()", "finally:")]
+    return "\n".join(lines) + "\n" + " " * depth + "a()\n"
+
+
+FINALLY = textwrap.indent(nested_finally(14), " ")
+STAR = "try:\n q\nexcept* q and 9223372036854775807:\n pass\n"
+#: Versions, and code that has no form of its own above its bytes. From 3.9 on it is the compiler
+#: that copies `finally` bodies, and no such code is written.
+BYTES_ALONE = {
+    "finally_bodies": ((7, 8), "def f(a):\n" + FINALLY),
+    "finally_bodies_in_class": (
+        (7, 8),
+        "def f(a):\n class C(a):\n" + textwrap.indent(FINALLY, " "),
+    ),
+    "generic_class": ((12, 15), "class x[T: int]:\n y: T = 1\n" + textwrap.indent(STAR, " ")),
+    "generic_class_in_function": (
+        (12, 15),
+        "def f(q):\n class x[T: int]:\n  y = T\n" + textwrap.indent(STAR, "  "),
+    ),
+    "class_in_generic_class": (
+        (12, 15),
+        "class F[T]:\n class x(T):\n  y: T = 1\n" + textwrap.indent(STAR, "  "),
+    ),
+    "conditional_annotations": (
+        (14, 15),
+        "class F:\n class x:\n" + textwrap.indent(STAR.replace(" q\n", " w.p: q\n", 1), "  "),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BYTES_ALONE)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_valid_code_is_never_left_out(version, name, tmp_path):
+    (first, last), source = BYTES_ALONE[name]
+    if not first <= int(version.split(".")[1]) <= last:
+        pytest.skip("another version's code")
+    program = (
+        "import importlib.util, marshal, sys; sys.stdout.buffer.write(importlib.util.MAGIC_NUMBER"
+        " + bytes(12) + marshal.dumps(compile(sys.argv[1], 'm', 'exec')))"
+    )
+    (tmp_path / "m.pyc").write_bytes(
+        subprocess.check_output([path_of(version), "-c", program, source])
+    )
+    done = subprocess.run(
+        [native_command(), "decompile", str(tmp_path / "m.pyc")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+    )
+    assert "not decompiled" not in done.stderr, done.stderr
+    assert done.returncode == 0 or "<module>: ladder L6" in done.stderr, done.stderr
 
 
 def test_a_definition_that_lies_too_deep_leaves_its_neighbours_alone(tmp_path):
