@@ -958,7 +958,7 @@ def test_the_summary_tells_one_advice_once():
     told = summary.summary({"functions": [], "unattributed": entries})
     assert told.count("because of line 9") == 1 and told.count("help: ") == 1
     # one change for all of them, which are named above it
-    assert "  up to 3.00 s  not compiled" in told
+    assert "  no figure  not compiled" in told
     assert "runs uncompiled: f /a/b.py; f /a/b.py:1; f /a/b.py:2" in told
 
 

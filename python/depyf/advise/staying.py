@@ -6,6 +6,7 @@ from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set
 
 from depyf.advice import NO_ACTION, NORMAL, breaks, settings_in, uses
 from depyf.advise.change import Change, fails
+from depyf.report.words.stacks import frame_places
 
 Place = Tuple[str, int]
 #: a setting with which numbers that depend on values are in the graph
@@ -53,14 +54,27 @@ def _breaks_below(node: Any, inside: Optional[range]) -> Iterator[Dict[str, Any]
     they call.
     """
     work = [one for one in node.frames if inside and one.called_at[1] in inside]
-    # what makes an exception is no break of the lines that are traced where none is raised
     seen = set()
     while work:
         one = work.pop(0)
-        if id(one) not in seen and not uses.raises_at(*one.called_at):
+        if id(one) not in seen:
             seen.add(id(one))
             work += one.children + one.frames
-            yield from (told for told in one.cuts if told["row"] not in NORMAL)
+            raised = _raised_in(one)
+            cuts = [told for told in one.cuts if told["row"] not in NORMAL]
+            yield from (told for told in cuts if (told["file"], told["line"]) not in raised)
+
+
+def _raised_in(node: Any) -> Set[Place]:
+    """(file, line) of the breaks of a compile in what makes an exception: code that is not traced
+    where none is raised.
+    """
+    found = set()
+    for raw in node.entry.get("breaks") or ():
+        places = frame_places([str(one) for one in raw.get("user_stack") or ()])
+        if any(uses.raises_at(*at) for at in places):
+            found.add(places[-1])
+    return found
 
 
 def foreseen(

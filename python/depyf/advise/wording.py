@@ -58,6 +58,8 @@ def saving(change: Change) -> str:
         return "no figure"  # without it the compile goes on
     if change.unsure or change.counts:
         return "may save or cost compile time"
+    if any(map(fails, (change,) + change.also)):
+        return "no figure"  # torch compiles then what it gave up
     more = " more" if change.alone - change.seconds >= 0.005 else ""
     if change.seconds >= 0.005 and _is_given_up(change):
         return "%.2f s%s spent" % (change.seconds, more)
@@ -333,6 +335,7 @@ def _subject(node: Any) -> str:
 def together(top: List[Change], nodes: List[Any]) -> List[str]:
     """A line about what several changes save together, where a compile counts at more than one."""
     top = [one for one in top if not is_open(one) and all(rests(one).values())]
+    top = [one for one in top if not any(map(fails, (one,) + one.also))]
     if all(one.alone - one.seconds < 0.005 for one in top):
         return []
     form = "together up to %.2f of the %.2f s of compiling: each counts what those above it leave"
