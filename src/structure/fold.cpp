@@ -364,20 +364,36 @@ class Folder : Arms {
     return false;
   }
 
-  /// `return a and b`, `return 0 <= a < b`, where the return was copied to both ways.
+  /// Of two ends that differ in one operand, which is `first` in one of them, that operand of the
+  /// other one; none where they differ otherwise.
+  ValueId differs_in(const Node& end, const Node& other, ValueId first) const {
+    if (end.term != other.term) return {};
+    if (end.term == TermKind::Return)
+      return s_.resolve(end.value) == first ? s_.resolve(other.value) : ValueId();
+    ValueId found;
+    if (end.term != TermKind::Raise || end.raise_args.size() != other.raise_args.size()) return {};
+    for (std::size_t i = 0; i < end.raise_args.size(); ++i) {
+      const ValueId x = s_.resolve(end.raise_args[i]), y = s_.resolve(other.raise_args[i]);
+      if (x == y) continue;
+      if (x != first || found) return {};
+      found = y;
+    }
+    return found;
+  }
+
+  /// `return a and b`, `raise 0 <= a < b`, where the end was copied to both ways.
   bool join_returns(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
     for (int side = 0; side < 2; ++side) {
       const Edge &arm_edge = node.edges[side], &other = node.edges[1 - side];
       const Node& end = s_.nodes[other.to.index];
-      if (end.term != TermKind::Return || !end.body.empty() || end.region != node.region ||
-          end.pred_count != 1 || !end.params.empty())
+      if (!end.body.empty() || end.region != node.region || end.pred_count != 1 ||
+          !end.params.empty() || !is_arm_block(a, arm_edge))
         continue;
-      if (s_.resolve(end.value) != first || !is_arm_block(a, arm_edge)) continue;
       Node& arm = s_.nodes[arm_edge.to.index];
-      if (arm.term != TermKind::Return) continue;
-      const ValueId second = s_.resolve(arm.value);
+      const ValueId second = differs_in(end, arm, first);
+      if (!second) continue;
       if (s_.at(second).kind != ValueKind::Select && s_.at(second).block != arm_edge.to) continue;
       Arm e = as_expression(arm_edge.to, second, 1);
       if (!e || !chain_fits(e, first) || (e.external && side != 0)) continue;
@@ -386,8 +402,16 @@ class Folder : Arms {
       kill(arm_edge.to);
       kill(other.to);
       Node& whole = s_.nodes[a.index];
-      whole.term = TermKind::Return;
-      whole.value = v;
+      whole.term = arm.term;
+      whole.value = arm.term == TermKind::Return ? v : ValueId();
+      whole.raise_args = arm.raise_args;
+      for (ValueId& operand : whole.raise_args) {
+        operand = s_.resolve(operand);
+        if (operand == second)
+          operand = v;
+        else
+          --s_.uses[operand.index];  // of the other copy
+      }
       whole.take_position(arm);
       return true;
     }
@@ -626,7 +650,8 @@ class Folder : Arms {
     };
     const auto any_arm = [&](TermKind term) { return is_arm(yes, 0, term) || is_arm(no, 1, term); };
     const bool hands_over = !node.edges[0].args.empty() || !node.edges[1].args.empty();
-    if ((hands_over && join_values(a)) || (any_arm(TermKind::Return) && join_returns(a)) ||
+    if ((hands_over && join_values(a)) ||
+        ((any_arm(TermKind::Return) || any_arm(TermKind::Raise)) && join_returns(a)) ||
         (any_arm(TermKind::Branch) && join_conditions(a)) ||
         (hands_over && tails_.join_copied_tail(a)))
       return true;

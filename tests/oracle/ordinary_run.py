@@ -83,7 +83,15 @@ SMALL = [
 ]  # fmt: skip
 LOOPS = [form for form in SMALL if "<loop>" in form[1]]
 SMALL_MATCH = (2, "match f<n>():\n    case 1:\n        <body>\n    case [x]:\n        <body>")
-ENDS = ["return", "return <e>", "return <e>", "raise ValueError(x)", "raise E from x"]
+ENDS = [
+    "return",
+    "return <e>",
+    "return <e>",
+    "raise ValueError(x)",
+    "raise E from x",
+    "raise <c>",
+    "raise E from <c>",
+]
 JUMPS = ["break", "continue"]
 
 
