@@ -166,6 +166,45 @@ def test_a_number_that_is_printed_is_said_to_be_used_by_other_lines_too():
     torch.testing.assert_close(result, wanted)
 
 
+def test_texts_that_choose_modules_are_no_data_and_nobody_passes_a_free_variable():
+    nodes = run(
+        """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gates = torch.nn.ModuleDict({"a": torch.nn.Sigmoid(), "b": torch.nn.Tanh()})
+        self.order = ["a", "b"]
+    def forward(self, x):
+        for key in self.order:
+            x = self.gates[key](x) + x
+        return x
+
+net = Net()
+compiled = torch.compile(net, backend="eager")
+compiled(torch.ones(3))
+net.order.reverse()
+compiled(torch.ones(3))
+""",
+        "keys of modules",
+    )[1]
+    assert [one["row"] for node in nodes for one in node.reasons] == ["text that chooses"]
+    nodes = run(
+        """
+def make(scale):
+    @torch.compile(backend="eager")
+    def scaled(x):
+        return x * scale
+    return scaled
+
+for one in (make(1), make(2.5)):
+    one(torch.ones(3))
+""",
+        "closures of one code",
+    )[1]
+    (reason,) = [one for node in nodes for one in node.reasons]
+    assert not reason["help"] and "a variable of the function around" in reason["words"]
+
+
 _MAKE = frozenset("arange empty full ones rand randn zeros Linear LayerNorm".split())
 
 

@@ -83,16 +83,16 @@ for row, column in grid:
         "The loop iterates over a `{name}`, and torch cannot trace how that makes its values.",
         [
             helps(
-                "Pass list(...) of it: torch accepts a list in place of a generator, a file or "
-                "another iterator.",
+                "Pass list(...) of the `{name}`: torch accepts a list in place of a generator, a "
+                "file or another iterator.",
                 _GENERATOR,
                 _GENERATOR.replace("(torch.ones(3) *", "[torch.ones(3) *").replace(
                     "range(3)))", "range(3)])"
                 ),
             ),
             helps(
-                "Loop over it outside of the compiled function, and compile the loop's body as a "
-                "separate function.",
+                "Loop over the `{name}` outside of the compiled function, and compile the loop's "
+                "body as a separate function.",
                 _GENERATOR,
                 """
 @torch.compile(backend="eager")

@@ -5,6 +5,7 @@ The modules are by what is asked: `trees` and `names` read the source, the other
 
 from depyf.advice.uses.branches import (
     asks_for_none,
+    elements_choose,
     joins_tests,
     left_out_at,
     only_chooses,
@@ -58,6 +59,7 @@ from depyf.advice.uses.names import (
     given_by,
     given_names,
     imported,
+    is_free,
     is_size,
     keys_changed,
     of_module,
@@ -145,6 +147,7 @@ __all__ = [
     "decides_at",
     "drawn_at",
     "draws_in",
+    "elements_choose",
     "ends_loop_around",
     "ends_loop_by_call",
     "ends_round",
@@ -162,6 +165,7 @@ __all__ = [
     "indexed_at",
     "indexes_tensor",
     "is_compile",
+    "is_free",
     "is_of_each_object",
     "is_size",
     "joins_tests",

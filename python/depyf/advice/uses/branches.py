@@ -241,6 +241,18 @@ def values_needed_in_sides(file: str, line: int) -> List[int]:
     return sorted(found)
 
 
+def elements_choose(file: str, line: int, owner: str) -> bool:
+    """Whether the function around a line goes through a list, and uses its elements as
+    `only_chooses` says.
+    """
+    targets = [
+        getattr(node.target, "id", "")
+        for node in walked(read_at(file, line)[1])
+        if isinstance(node, ast.For) and path_of(node.iter) == owner
+    ]
+    return bool(targets) and all(one and only_chooses(file, line, one) for one in targets)
+
+
 def only_chooses(file: str, line: int, name: str) -> bool:
     """Whether the function around a line uses a value only to choose what is computed: it compares
     it with constants, or calls what a container has by it, as `self.heads[task](x)` does.

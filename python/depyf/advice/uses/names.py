@@ -4,7 +4,7 @@ import ast
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from depyf.advice.uses.trees import last_line, parsed, read_at, walked
+from depyf.advice.uses.trees import SCOPES, functions_of, last_line, parsed, read_at, walked
 
 
 def unwrapped(index: Any) -> Any:
@@ -74,6 +74,33 @@ def named_as(function: Any, name: str) -> Set[str]:
     last = name.rpartition(".")[2]
     ends = "." + last if "." in name else ""
     return {one for one in names_in(function) if one == name or ends and one.endswith(ends)}
+
+
+def is_free(file: str, line: int, name: str) -> bool:
+    """Whether a name is, in the function around a line, a variable of a function around that."""
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not name.isidentifier():
+        return False
+    outer = [one for one in functions_of(tree) if one is not function and function in walked(one)]
+    return not _binds(function, name) and any(_binds(one, name) for one in outer)
+
+
+def _binds(function: Any, name: str) -> bool:
+    given = function.args
+    every = given.args + given.kwonlyargs + getattr(given, "posonlyargs", [])
+    stored = [one.id for one in _own(function) if isinstance(getattr(one, "ctx", None), ast.Store)]
+    return name in [one.arg for one in every] or name in stored
+
+
+def _own(function: Any) -> Iterator[ast.Name]:
+    """The names in a function, without those in functions inside of it."""
+    work = list(function.body)
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.Name):
+            yield node
+        if not isinstance(node, (*SCOPES, ast.Lambda)):
+            work += ast.iter_child_nodes(node)
 
 
 def given_names(file: str, line: int) -> Set[str]:

@@ -86,6 +86,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     _compare_wrapped(node, reason)
     if reason["row"] in ("flag", "text", "value"):
         words.describe_object(reason)
+    if reason["row"] == "type":
+        words.describe_free(reason)
     if reason["row"] in ("length", "other length") and _has_texts(node, reason):
         words.describe_texts(reason)
     if node.is_resume and reason["kind"] == "value" and words.is_kept(reason):

@@ -32,6 +32,18 @@ def describe_object(found: Said) -> None:
         at = users_places(found["raw"].splitlines()) if in_library(found["file"]) else at
         if at and uses.only_chooses(at[-1][0], at[-1][1], found["name"]):
             advise(found, "text that chooses")
+        owner = found["name"].partition("[")[0]
+        if at and owner != found["name"] and uses.elements_choose(at[-1][0], at[-1][1], owner):
+            advise(found, "text that chooses")
+
+
+def describe_free(found: Said) -> None:
+    """Says of what has another type that nobody passes it, where it is a free variable: each
+    function that the one around makes has its own, and all have one code.
+    """
+    if uses.is_free(found["file"], found["line"], found["name"]):
+        found["words"] += "; it is a variable of the function around"
+        found.update(help=[], patches=[])
 
 
 #: how the value of an attribute begins that a guard asks to be one object: its address follows
