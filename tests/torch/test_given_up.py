@@ -579,5 +579,6 @@ def test_a_function_that_is_never_compiled_is_named_also_where_no_change_is_for_
     readme = " ".join(readme_of(tmp_path).split())
     assert re.search(r"Runs uncompiled: \S*chosen \S*%s\. 1\. " % place, readme)
     line = chosen.__code__.co_firstlineno + 1
+    assert "`no compile time`: " in readme and "`no figure`: " not in readme
     assert "builtins.py" in readme
     assert re.search(r", called from \S*%s:%d: " % (os.path.basename(__file__), line), readme)

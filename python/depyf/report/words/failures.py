@@ -297,7 +297,7 @@ def _words_of_failure(text: str, operation: str) -> Said:
         name, raised = backend.groups()
         found = of_break({"reason": "BackendCompilerFailed", "text": text})
         at = " at the operation `%s`" % operation if operation else ""
-        found["why"] = "The backend `%s` raised `%s`%s." % (name, raised, at)
+        found["why"] = "The backend `%s` raised `%s`%s." % (name, raised.rstrip("."), at)
         return found
     said = {
         "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",

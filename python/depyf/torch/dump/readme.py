@@ -21,6 +21,7 @@ from depyf.torch.dump.readme_texts import (
     RUNS,
     WARNED,
     as_code,
+    figures,
     kinds_of_files,
     names_of_torch,
 )
@@ -69,6 +70,7 @@ def overview(
         lines += [RESET, ""]
     if advised:
         lines += ["## What to change first", "", *advised, "", PATCHES, ""]
+        lines += [figures(advised), ""] * bool(figures(advised))
     lines += _what_runs(run, nodes)
     if run.unattributed:
         lines += ["## Compiles that made no code for a function", ""]

@@ -1,7 +1,7 @@
 """README.md of a dump: what does not depend on the run."""
 
 import re
-from typing import List
+from typing import List, Sequence
 
 from depyf.model import Run
 
@@ -114,6 +114,29 @@ PATCHES = (
     "much faster or slower the program then runs is not in them. `depyf report --advise` with this "
     "folder prints these with their patches, and all others."
 )
+#: what stands in place of the seconds of a change -> what it means
+_FIGURES = (
+    ("no compile time", "the change saves no compiling"),
+    ("no more compile time", "the changes above it save the same compiles"),
+    ("no figure", "what it saves is not known, since other code is compiled then"),
+    ("no figure yet", "another break or change, which it names, is to be seen to as well"),
+    ("may save or cost compile time", "torch traces further then, up to the next break"),
+)
+_SPENT = (
+    "`spent`: what compiling took until torch stopped compiling the function; what a change saves "
+    "of it is not known."
+)
+
+
+def figures(advised: Sequence[str]) -> str:
+    """What the words mean that stand in place of seconds in a list of changes; "" for none."""
+    found = [re.match(r"\d+\. ([^,]+),", one) for one in advised]
+    used = [one.group(1) for one in found if one is not None]
+    told = ["`%s`: %s." % pair for pair in _FIGURES if pair[0] in used]
+    told += [_SPENT] * any(one.endswith(" spent") for one in used)
+    return " ".join(told)
+
+
 #: kinds of files, in the order in which torch makes them, with what is in them
 _FILES = (
     (
@@ -187,8 +210,8 @@ RUNS = """\
 Each row is a compile, in the order of the first calls; what stands below it and further to the
 right is called by its code, or goes on with it behind a graph break. ⤷ is a call, ▷ the rest of a
 function, ✂ a graph break, at which Python runs that line itself, ↻ a compile of a function that was
-compiled before. A row of a rest that has no compile says what is known of it: `plain Python` where
-it ran as that, `not called` where torch saw no call of it, else `no compile`."""
+compiled before. Torch need not compile a rest. Its row then ends in `plain Python` if it ran as
+that, `not called` if torch saw no call of it, and `no compile` if neither is known."""
 
 
 def kinds_of_files(run: Run) -> List[str]:
