@@ -1106,3 +1106,11 @@ def test_what_a_caller_changes_is_said_of_the_choice_that_is_the_callers():
         found.update(help=[text], patches=[""])
         words.describe_handed_on(found, "step")
         assert found["help"] == [told]
+
+
+@pytest.mark.parametrize("backend, helped", [("inductor", True), ("aot_eager", False)])
+def test_a_backend_that_the_advice_names_is_not_advised_where_it_failed(backend, helped):
+    text = "BackendCompilerFailed: backend='%s' raised:\nRuntimeError: Please add one" % backend
+    said = words.of_failure(text)
+    assert bool(said["help"]) == helped
+    assert "Please add one" in said["why"]

@@ -298,6 +298,8 @@ def _words_of_failure(text: str, operation: str) -> Said:
         found = of_break({"reason": "BackendCompilerFailed", "text": text})
         at = " at the operation `%s`" % operation if operation else ""
         found["why"] = "The backend `%s` raised `%s`%s." % (name, raised.rstrip("."), at)
+        if name in ("eager", "aot_eager"):  # those that the advice has tried
+            found.update(help=[], patches=[])
         return found
     said = {
         "reason": (lines[0].partition(": ")[2] or lines[0]) if lines else "unknown",
