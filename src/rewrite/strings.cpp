@@ -45,9 +45,38 @@ std::ptrdiff_t foldable_fields(std::string_view format) {
   return fields;
 }
 
-/// An operation on constants that the compiler left alone although it folds such: its second
-/// operand was chosen by a constant, `'a' + ('z' if True else b)`.
+bool is_small_number(const Const* c) {
+  constexpr std::int64_t kSmall = std::int64_t{1} << 31;
+  return c &&
+         (c->kind == ConstKind::Float || c->kind == ConstKind::Complex ||
+          (c->kind == ConstKind::Int && !c->big && c->integer < kSmall && c->integer > -kSmall));
+}
+
+/// An operation on numbers, or `not` of any constant, that the compiler folds: what it does not
+/// fold, since it may fail or is large, is none.
+bool folds_numbers(const Rewriter& r, const Expr& e) {
+  const Const* first = r.constant(e.kids[0]);
+  if (e.kind == ExprKind::Unary) {
+    const auto op = static_cast<UnaryOp>(e.op);
+    // There a `+` may stay, and a display becomes a constant after its `not` was looked at.
+    if (folds_in_graph(r.module) &&
+        (op == UnaryOp::Plus || (first && first->kind == ConstKind::Tuple)))
+      return false;
+    return op == UnaryOp::Not
+               ? first != nullptr
+               : is_small_number(first) && (op != UnaryOp::Invert || first->kind == ConstKind::Int);
+  }
+  const auto op = static_cast<BinaryOp>(e.op);
+  return (op == BinaryOp::Add || op == BinaryOp::Subtract || op == BinaryOp::Multiply) &&
+         is_small_number(first) && is_small_number(r.constant(e.kids[1]));
+}
+
+/// An operation on constants that the compiler left alone although it folds such: its last
+/// operand was chosen by a constant, `'a' + ('z' if True else b)`, `not (0j and b)`.
 bool was_chosen_by_constant(const Rewriter& r, const Expr& e) {
+  if ((e.kind == ExprKind::Unary || e.kind == ExprKind::Binary) && folds_in_walruses(r.module) &&
+      folds_numbers(r, e))
+    return true;
   if (e.kind == ExprKind::Subscript)
     return (r.is_constant(e.kids[0], ConstKind::Str) ||
             r.is_constant(e.kids[0], ConstKind::Bytes)) &&
@@ -130,7 +159,8 @@ bool restore_conversion(Rewriter& r, ExprId id) {
 
 void restore_strings(Rewriter& r) {
   bool plain = false;
-  if (r.may_hold(ExprKind::Binary) || r.may_hold(ExprKind::Subscript))
+  if (r.may_hold(ExprKind::Binary) || r.may_hold(ExprKind::Subscript) ||
+      r.may_hold(ExprKind::Unary))
     for (const std::span<const Expr> own : r.own_exprs())
       plain = plain || std::any_of(own.begin(), own.end(), [&](const Expr& e) {
                 return was_plain_fstring(r, e) || was_chosen_by_constant(r, e);
@@ -151,7 +181,7 @@ void restore_strings(Rewriter& r) {
   for (ExprId id : order) {
     const ExprKind kind = r.ast[id].kind;
     if (kind != ExprKind::FormattedValue && kind != ExprKind::JoinedStr &&
-        kind != ExprKind::Binary && kind != ExprKind::Subscript)
+        kind != ExprKind::Binary && kind != ExprKind::Subscript && kind != ExprKind::Unary)
       continue;
     const Expr e = r.ast[id];
     if (e.kind == ExprKind::FormattedValue && !inside.contains(id.index)) {
@@ -164,12 +194,13 @@ void restore_strings(Rewriter& r) {
       continue;
     }
     if (was_chosen_by_constant(r, e)) {
-      const Origin origin = r.ast[e.kids[1]].origin;
+      ExprId& chosen = e.kids[e.kids.size() - 1];
+      const Origin origin = r.ast[chosen].origin;
       Const always;
       always.kind = ConstKind::True;
       const ExprId test = r.ast.constant(r.module.add(always), origin),
                    never = r.ast.constant(r.module.add(Const()), origin);
-      e.kids[1] = r.ast.expr(ExprKind::IfExp, {test, e.kids[1], never}, UINT32_MAX, 0, origin);
+      chosen = r.ast.expr(ExprKind::IfExp, {test, chosen, never}, UINT32_MAX, 0, origin);
       continue;
     }
     if (was_plain_fstring(r, e)) {

@@ -29,10 +29,18 @@ bool is_integer(const Rewriter& r, ExprId id) {
   return c && c->kind == ConstKind::Int && !c->big;
 }
 
+/// A sign before a number, or `~` before an integer.
+bool is_signed_number(const Rewriter& r, const Expr& e) {
+  const Const* c = r.constant(e.kids[0]);
+  const bool inexact = c && (c->kind == ConstKind::Float || c->kind == ConstKind::Complex);
+  const auto op = static_cast<UnaryOp>(e.op);
+  return is_integer(r, e.kids[0]) || (inexact && (op == UnaryOp::Minus || op == UnaryOp::Plus));
+}
+
 /// Would the compiler have folded it?
 bool is_unfolded(const Rewriter& r, const Expr& e) {
   if (e.kind == ExprKind::Comprehension) return is_display_of_constants(r, e.kids[1]);
-  if (e.kind == ExprKind::Unary) return is_integer(r, e.kids[0]);
+  if (e.kind == ExprKind::Unary) return is_signed_number(r, e);
   if (e.kind == ExprKind::Tuple) return !e.kids.empty() && all_constants(r, e.kids);
   if (e.kind == ExprKind::Compare) {
     const auto op = static_cast<CompareOp>(e.extra.back());

@@ -777,6 +777,18 @@ void fold_exception_types(StructureGraph& s) {
   std::vector<BlockId> operands;
   for (BlockId b : order)
     if (operand[b.index]) operands.push_back(b);
+  // Where a chain of comparisons fails, a block hands on its value and does nothing else.
+  for (BlockId b : operands)
+    for (int k = 0; k < s[b].edge_count(); ++k) {
+      Edge& edge = s[b].edges[k];
+      Node& to = s[edge.to];
+      if (!operand[edge.to.index] || !edge.args.empty() || !to.is_plain_jump() ||
+          !to.body.empty() || !to.params.empty() || to.pred_count != 1)
+        continue;
+      to.alive = false;
+      edge = Edge{to.edges[0].to, to.edges[0].args};
+    }
+  std::erase_if(operands, [&](BlockId b) { return !s[b].alive; });
   Folder(s).run(operands);
 }
 

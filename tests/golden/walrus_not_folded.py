@@ -4,4 +4,6 @@ def f(u):
     x = (y := [z for z in [1, 2]])
     x = y = (z := 1 + 2)
     x = (y := u in [1, 2])
+    x = (y := -1e309)
+    x = y = (z := u not in +2j)
     return x, y, z

@@ -41,7 +41,7 @@ LEAVES = ["a", "b", "c", "x", "y", "n", "items", "self.p", "self.q", "1", "'s'",
 EXPRESSIONS = [
     (6, "f(<e>)"), (5, "self.m(<e>, <e>)"), (4, "x.h()"), (10, "<o> + x"), (5, "n * <o>"), (6, "items[<e>]"), (6, "[k + 1 for k in <o>]"),
     (3, "[f(k) for k in <o> if k and not x]"), (4, "(<o> if <c> else <o>)"), (4, "(<c>)"), (4, "{0: <e>, 1: <e>}"), (4, "f'{x.y}-{n!r}'"), (2, "lambda v: <o>"),
-    (4, "any(k == x for k in <o>)"), (5, "(<e>, <e>)"),
+    (4, "any(k == x for k in <o>)"), (1, "(not (0j and (<e>)))"), (1, "(1 + (5 or (<e>)))"), (5, "(<e>, <e>)"),
 ]  # fmt: skip
 TESTS = ["a", "x", "n", "items", "self.ok", "x.y", "f(x)"]
 CONDITIONS = [
@@ -62,12 +62,13 @@ COMPOUND = [
     (14, "if <c>:\n    <body>"), (8, "if <c>:\n    <body>\nelse:\n    <body>"), (5, "if <c>:\n    <body>\nelif <c>:\n    <body>"),
     (4, "if <c>:\n    <body>\nelif <c>:\n    <body>\nelse:\n    <body>"), (10, "for x in <e>:\n    <loop>"), (3, "for a, b in <e>:\n    <loop>\nelse:\n    <body>"),
     (2, "async for x in f(x):\n    <loop>"), (5, "while <c>:\n    <loop>"), (2, "while True:\n    <loop>"), (1, "while <c>:\n    <loop>\nelse:\n    <body>"),
-    (6, "try:\n    <body>\nexcept E:\n    <body>"), (4, "try:\n    <body>\nexcept E as e:\n    <body>\nexcept (F, G):\n    <body>"),
+    (6, "try:\n    <body>\nexcept E:\n    <body>"), (1, "try:\n    <body>\nexcept <c>:\n    <body>"), (1, "try:\n    <body>\nexcept <c> as e:\n    <body>"),
+    (4, "try:\n    <body>\nexcept E as e:\n    <body>\nexcept (F, G):\n    <body>"),
     (2, "try:\n    <body>\nexcept E:\n    <body>\nexcept:\n    <body>\nelse:\n    <body>"), (2, "try:\n    <body>\nexcept E as e:\n    <body>\nfinally:\n    <plain>"),
     (3, "try:\n    <body>\nfinally:\n    <plain>"), (6, "with f(x) as a:\n    <body>"), (3, "with self.lock, g(1) as b:\n    <body>"), (2, "async with f(x) as a:\n    <body>"),
 ]  # fmt: skip
 SINCE = {
-    8: [(3, "if (k := <e>):\n    <body>")],
+    8: [(3, "if (k := <e>):\n    <body>"), (1, "if x:\n    a = b = (k := (<o> not in -1e999))")],
     10: [
         (5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"),
         (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>"),
