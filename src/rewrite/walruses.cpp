@@ -3,7 +3,7 @@
 // A chained assignment and a walrus that is the value of one have the same operations. Columns tell
 // them apart (3.11+): targets are stored from left to right, but the name of a walrus is stored
 // after what its value goes to. Before columns, up to 3.9, the compiler folds no constants in a
-// walrus.
+// walrus. What a constant chose is no constant for it, either.
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -77,9 +77,36 @@ std::size_t walruses(Rewriter& r, const Stmt& s) {
   return ordered ? static_cast<std::size_t>(first - places.begin()) : 0;
 }
 
+/// Before:  for x in [y]:     After:  for x in [y] if True else None:
+///
+/// The compiler makes a tuple of a list that a `for` statement iterates over. One that it left was
+/// chosen by a constant.
+void keep_iterated_lists(Rewriter& r) {
+  if (!has_walruses(r.module) || r.role == Role::Comprehension || !r.may_hold(StmtKind::For) ||
+      !r.may_hold(ExprKind::List))
+    return;
+  constexpr std::uint8_t kAsync = 1;
+  constexpr std::size_t kWidest =
+      30;  // the compiler appends what is wider, and makes no tuple of it
+  for (const std::span<Stmt> own : r.own_stmts())
+    for (Stmt& s : own) {
+      if (s.kind != StmtKind::For || (s.flag & kAsync)) continue;
+      const Expr list = r.ast[s.e[1]];
+      if (list.kind != ExprKind::List || list.kids.empty() ||
+          (folds_in_graph(r.module) && list.kids.size() > kWidest) ||
+          std::ranges::any_of(list.kids,
+                              [&](ExprId kid) { return r.ast[kid].kind == ExprKind::Starred; }))
+        continue;
+      const ExprId test = r.ast.constant(r.make_constant(ConstKind::True), list.origin),
+                   never = r.ast.constant(r.make_constant(ConstKind::None), list.origin);
+      s.e[1] = r.ast.expr(ExprKind::IfExp, {test, s.e[1], never}, UINT32_MAX, 0, list.origin);
+    }
+}
+
 }  // namespace
 
 void restore_walruses(Rewriter& r) {
+  keep_iterated_lists(r);
   if (!has_walruses(r.module) || !r.may_hold(StmtKind::Assign)) return;
   for (const std::span<Stmt> own : r.own_stmts())
     for (Stmt& s : own) {

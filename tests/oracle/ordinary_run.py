@@ -68,7 +68,11 @@ COMPOUND = [
     (3, "try:\n    <body>\nfinally:\n    <plain>"), (6, "with f(x) as a:\n    <body>"), (3, "with self.lock, g(1) as b:\n    <body>"), (2, "async with f(x) as a:\n    <body>"),
 ]  # fmt: skip
 SINCE = {
-    8: [(3, "if (k := <e>):\n    <body>"), (1, "if x:\n    a = b = (k := (<o> not in -1e999))")],
+    8: [
+        (3, "if (k := <e>):\n    <body>"),
+        (1, "if x:\n    a = b = (k := (<o> not in -1e999))"),
+        (1, "for x in [a, b] if 4 else False:\n    <loop>"),
+    ],
     10: [
         (5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"),
         (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>"),
