@@ -490,6 +490,55 @@ g(torch.ones(3), A())
 
 
 @later
+def test_a_symbol_that_torch_fixes_is_a_constant(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x, n):
+    if n == 4:
+        return x.cos()
+    if x.shape[0] == 9:
+        return x.tan()
+    return x.sin() * n
+
+f(torch.ones(3), 1); f(torch.ones(3), 2); f(torch.ones(3), 4); f(torch.ones(4), 2)
+f(torch.ones(9), 3)
+"""
+    advised, file = run(text, tmp_path)
+    told = "constants under this entry's guards: %s "
+    assert told % "n is 1, x.size(0) is 3" in file("__transformed_code_0_for_f.py")
+    assert told % "n is 4, x.size(0) is 3" in file("__transformed_code_2_for_f.py")
+    assert told % "x.size(0) is 9" in file("__transformed_code_4_for_f.py")
+    # a number that was any number had no value before
+    assert "was , is" not in file("full_code_for_f_0.py") + advised
+
+
+@later
+def test_a_call_of_a_function_by_itself_is_below_the_code_that_makes_it(tmp_path):
+    text = """
+def leaf(x):
+    torch._dynamo.graph_break()
+    return x * 2
+
+def again(x, k):
+    x = x + k
+    return again(x, k - 1) if k > 0 else leaf(x)
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x, k):
+    torch._dynamo.graph_break()
+    return again(x, k)
+
+f(torch.ones(2), 0); f(torch.ones(2), 2)
+"""
+    run(text, tmp_path)
+    readme = (tmp_path / "dump" / "README.md").read_text()
+    rows = readme.partition("```text\n")[2].partition("\n```")[0].split("\n")
+    made = [re.match(r"( *)↻ ⤷ again (2/[12])", one) for one in rows]
+    made = [(one.group(2), len(one.group(1))) for one in made if one]
+    assert made == [("2/1", 4), ("2/2", 6)]
+
+
+@later
 def test_a_list_that_loses_an_element_is_not_said_to_lose_none(tmp_path):
     text = """
 @torch.compile(backend="eager")

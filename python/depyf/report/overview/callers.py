@@ -130,7 +130,9 @@ def connect_frames(nodes: Sequence[Node]) -> None:
             node.parent = next((one for one in way if one in node.callers), None)
             continue
         for outer in way:
-            if outer.function is not node.function or outer.function is None:
+            # of a function that calls itself, only a file of the dump tells which code did
+            own = outer.function is node.function and outer.function is not None
+            if not own or (outer.entry.get("replaced") and outer.entry.get("path")):
                 node.parent = outer
                 node.by_way = given_up if outer is way[0] else []
                 node.called_inside(outer, callers.call_in(node, outer))

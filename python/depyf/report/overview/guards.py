@@ -162,8 +162,8 @@ def differing_in(
     found = []
     for (what, name), before in _asked_of(tried).items():
         after = now.get((what, name), before)
-        if after == before or name == own:
-            continue
+        if not before or after == before or name == own:
+            continue  # any number fits the earlier one; what it asks of it is a condition
         if not after and (before in ("0", "1") or reason["row"] in words.SYMBOLIC):
             continue  # what makes one number symbolic makes the others so
         if _OF_PROGRAM.match(name) and ("None" not in (before, after) or what == "value"):

@@ -197,13 +197,25 @@ def guarded_sources() -> Dict[str, Guarded]:
             for one in getattr(output, "tracked_fakes", None) or ():
                 name = _named(one.source)
                 sizes = getattr(one.fake, "shape", None)
-                if sizes is not None and not str(found.get(name, "is ")).startswith("is "):
-                    found[name] = tuple(size if type(size) is int else None for size in sizes)
+                if str(found.get(name, "is ")).startswith("is "):
+                    continue
+                if sizes is not None:
+                    found[name] = tuple(map(_fixed, sizes))
+                elif _fixed(one.fake) is not None:
+                    found[name] = "value"
         except Exception:  # another version of torch's
             pass_on()
             return {}
         return dict(sorted(found.items()))
     return {}
+
+
+def _fixed(number: Any) -> Optional[int]:
+    """The value of a size, or of a number, that is no symbol, or one that torch fixed after all."""
+    if type(number) is int:
+        return number
+    found = getattr(getattr(number, "node", None), "maybe_as_int", lambda: None)()
+    return found if type(found) is int else None
 
 
 def _named(source: Any) -> str:
