@@ -5,7 +5,8 @@
 Takes files below FOLDER, or of the library of the Python that runs it, compiles and decompiles
 them, and compares each function's tree with that of the source. Not counted as a difference: what
 bytecode does not have (annotations of local variables, statements that are constants, `pass`),
-what the compiler folds before it makes code (constants, `x in [1, 2]`), and the spelling of
+what the compiler folds before it makes code (constants, `x in [1, 2]`, `for x in [a, b]`,
+`while 1`, f-strings without a value), the order of constants in `x in {1, 2}`, and the spelling of
 f-strings. Prints the share of equal functions, and the first differences by kind, most frequent
 first.
 """
@@ -30,7 +31,38 @@ class Normalised(ast.NodeTransformer):
     """Folds what the compiler folds, and drops what leaves no trace."""
 
     def visit_JoinedStr(self, node):
+        if all(isinstance(part, ast.Constant) for part in node.values):  # that is a string
+            return ast.Constant("".join(part.value for part in node.values))
         return ast.Constant("an f-string")
+
+    def visit_For(self, node):
+        return self.iterated(node)
+
+    def visit_AsyncFor(self, node):
+        return self.iterated(node)
+
+    def visit_comprehension(self, node):
+        return self.iterated(node)
+
+    def iterated(self, node):
+        self.generic_visit(node)
+        node.iter = self.made_once(node.iter)
+        return node
+
+    def visit_While(self, node):
+        self.generic_visit(node)
+        if isinstance(node.test, ast.Constant) and node.test.value:
+            node.test = ast.Constant(True)
+        return node
+
+    def made_once(self, node):
+        """A list or a set that is only looked at is a tuple or a frozenset."""
+        if isinstance(node, ast.List):
+            return ast.Tuple(node.elts, ast.Load())
+        if isinstance(node, ast.Set) and all(isinstance(e, ast.Constant) for e in node.elts):
+            unique = {repr(element.value): element for element in node.elts}
+            return ast.Set([unique[text] for text in sorted(unique)])
+        return node
 
     def visit_BinOp(self, node):
         return self.folded(node)
@@ -55,10 +87,8 @@ class Normalised(ast.NodeTransformer):
     def visit_Compare(self, node):
         self.generic_visit(node)
         for i, operator in enumerate(node.ops):
-            if isinstance(operator, (ast.In, ast.NotIn)) and isinstance(
-                node.comparators[i], ast.List
-            ):
-                node.comparators[i] = ast.Tuple(node.comparators[i].elts, ast.Load())
+            if isinstance(operator, (ast.In, ast.NotIn)):
+                node.comparators[i] = self.made_once(node.comparators[i])
         return node
 
 
