@@ -10,9 +10,12 @@
 namespace depyf {
 
 bool ExpressionTails::ends_expression(BlockId test, const Node& b, const Node& c) const {
-  if (b.term_line == c.term_line) return true;
-  const Node& last = b.term_offset < c.term_offset ? c : b;
-  return last.term_line != 0 && last.term_line < s_.nodes[test.index].term_line;
+  const bool in_order = b.term_offset < c.term_offset;
+  const Node &first = in_order ? b : c, &last = in_order ? c : b;
+  const std::int32_t row = s_.nodes[test.index].term_line;
+  // `a if b else c` begins with the row of a, but the body of an `if` has a later row.
+  if (row > 0 && first.term_line > row) return false;
+  return first.term_line == last.term_line || (last.term_line != 0 && last.term_line < row);
 }
 
 bool ExpressionTails::ends_function_behind_finally(BlockId a) {
