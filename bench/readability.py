@@ -208,6 +208,7 @@ def main():
             made = subprocess.run(
                 [options.depyf, "decompile", "--no-check", target],
                 stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
                 universal_newlines=True,
             )
             restored = functions(ast.parse(made.stdout))
