@@ -462,11 +462,11 @@ def raised_in_a_context(one):
     """A number that torch keeps in its graph, and tests inside of a `with` that it cannot cut."""
     head = "torch._dynamo.config.capture_scalar_outputs = True\nclass Timed:\n"
     head += "    def __enter__(self): return self\n    def __exit__(self, *error): return False\n"
-    first = ["m = %s.item()" % one.reduced, "if m > 99:", "    raise ValueError(m)"]
+    first = ["m = %s.item()" % one.reduced, "if m > 99999:", "    raise ValueError(m)"]
     inside = ["with Timed():"] + ["    " + each for each in first + one.rest]
     before = _function("f", "x", one.first, inside, "return y.sum()")
     inside = ["with Timed():"] + ["    " + each for each in ["m = %s" % one.reduced] + one.rest]
-    after = _function("computed", "x", one.first, inside, "return y.sum(), m > 99")
+    after = _function("computed", "x", one.first, inside, "return y.sum(), m > 99999")
     after += "def f(x):\n    y, bad = computed(x)\n    if bad:\n        raise ValueError()\n"
     calls = one.calls + "    print('result', f(x).item())\n"
     told = ["return the condition as well", "(?s)^(?!.*Enter the context outside)"]
@@ -540,7 +540,7 @@ def _wrong(case, base):
     if before.error:
         raise RuntimeError("the drawn program raises " + before.error)
     changes = before.advice.listed(9)
-    about = [one for one in changes if one.row == case.row]
+    about = [one for one in changes if case.row in [each.row for each in (one,) + one.also]]
     if not about:
         return ["no such advice: %s" % [one.row for one in changes]]
     text = advise.text(before.advice.document, most=9, advice=before.advice)
