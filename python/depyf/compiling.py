@@ -13,7 +13,7 @@ import re
 import sys
 import tokenize
 import types
-from typing import Any, Iterator, List, Match, Set
+from typing import Any, Iterable, Iterator, List, Match, Set
 
 from depyf import _core
 from depyf.interrupts import pass_on
@@ -224,11 +224,20 @@ def _is_a_fact(node: ast.AST) -> bool:
     return _plain(node) or isinstance(node, (ast.Compare, ast.Lambda))
 
 
+def values_of(node: ast.AST) -> Iterable[Any]:
+    """What a node of a tree holds: its fields, and numbers that are attributes beside them.
+
+    One `ast.Load()`, `ast.Add()` and so on is in all trees of the process. Attributes that other
+    packages set on it (`executing`, IPython: the parent) lead into their trees, and in circles.
+    """
+    return vars(node).values() if node._fields else ()
+
+
 def walk(tree: ast.AST) -> List[Any]:
     """All nodes of a tree in the order of `ast.walk`, in a fraction of its calls."""
     found: List[Any] = [tree]
     for node in found:
-        for value in vars(node).values():  # attributes beside the fields are numbers
+        for value in values_of(node):
             if type(value) is list:
                 for one in value:
                     if isinstance(one, ast.AST):
@@ -252,10 +261,10 @@ _LEAVES = (ast.Name, ast.Constant, ast.Load, ast.Store, ast.Del, ast.alias)
 
 
 def _walk(tree: Any) -> Iterator[Any]:
-    # ast.walk without leaves, in half of its time: the attributes beside the fields are numbers
+    # ast.walk without leaves, in half of its time
     pending = [tree]
     for node in pending:
-        for value in vars(node).values():
+        for value in values_of(node):
             if type(value) is list:
                 pending += [
                     one

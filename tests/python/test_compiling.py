@@ -229,3 +229,25 @@ def test_all_nodes_are_met_in_the_order_of_ast():
         with open(module.__file__, "rb") as stream:
             tree = ast.parse(stream.read())
         assert [id(one) for one in compiling.walk(tree)] == [id(one) for one in ast.walk(tree)]
+
+
+def test_what_others_set_on_nodes_that_all_trees_share_is_not_followed():
+    """`executing`, with which IPython prints tracebacks, sets the parent of each node."""
+    from depyf.advice.uses import trees
+
+    text = "def f(a, *b):\n    a[0] = a + b[1] - (not a and b or a < b)\n    assert (a, -b)\n    del b\n"
+    tree = ast.parse(text)
+    expected = [type(one) for one in ast.walk(tree)]
+    shared = [one for one in ast.walk(tree) if not one._fields and not hasattr(one, "lineno")]
+    assert {type(one) for one in shared} >= {ast.Load, ast.Store, ast.Del, ast.Add, ast.And, ast.Lt}
+    for one in shared:
+        one.parent = tree
+    try:
+        assert [type(one) for one in compiling.walk(tree)] == expected
+        assert len(trees.nodes_at(tree, 2)) < len(expected)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compiling.compile_text(text, "<text>")
+    finally:
+        for one in shared:
+            vars(one).pop("parent", None)

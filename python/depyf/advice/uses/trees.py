@@ -85,7 +85,7 @@ def nodes_at(tree: Optional[ast.Module], line: int) -> Tuple[Any, ...]:
     """
     found: List[Any] = [tree] if tree is not None else []
     for node in found:
-        for value in vars(node).values():  # as in `compiling.walk`
+        for value in compiling.values_of(node):
             for one in value if type(value) is list else (value,):
                 if isinstance(one, ast.AST) and _holds(one, line):
                     found.append(one)
