@@ -1042,12 +1042,12 @@ def test_only_a_number_is_a_position_in_a_tensor(guard, name):
 def test_a_line_that_torch_recorded_is_no_more_than_that_where_it_lacks_the_value():
     found = {"name": "w", "words": "`w` did require grad, now does not", "source": 'print("in")'}
     assert words.guarded_at(found, "a.py:3") == (
-        'which torch first saw around a.py:3, `print("in")`, whether or not that line uses it'
+        ', which torch first saw around a.py:3, `print("in")`'
     )
     found["source"] = "y = x @ w"
-    assert words.guarded_at(found, "a.py:3") == "guarded at a.py:3"
+    assert words.guarded_at(found, "a.py:3") == ", guarded at a.py:3"
     found.update(name="___stack0", words="`y.size(0)` was 2, is 3", source="return y")
-    assert words.guarded_at(found, "a.py:3") == "guarded at a.py:3"
+    assert words.guarded_at(found, "a.py:3") == ", guarded at a.py:3"
 
 
 def test_modules_in_a_container_are_not_told_to_be_stacked():
@@ -1082,7 +1082,7 @@ def test_one_keyword_argument_is_counted_as_one():
     "name, condition, told",
     [
         ("n", "2 <= n", "for which `2 <= n` holds"),
-        ("___stack0", "2 <= ___stack0", "for which `2 <= number` holds"),
+        ("___stack0", "2 <= ___stack0", "for which `2 <= kept` holds"),
         ("n", "(-0.05) + ___stack0 + n <= 0.5", "for which the code decides the same"),
         ("n", "%s >= 0.0" % " + ".join(["n*n"] * 20), "for which the code decides the same"),
     ],

@@ -168,6 +168,8 @@ STEPS = {
 FIRST = (
     "if not flag:\n    return x\n",
     "if n == 1:\n    return x\n",
+    "for key in options:\n    x = x + 1\n",
+    "if n != 1 and n != 3:\n    x = x + 2\n",
     "x = Sub().fn(x)\n",
     "if any(row.mean() > T for row in (x, x + 1)):\n    x = x + 1\n",
 )
@@ -470,6 +472,16 @@ def _reasons(readme, entries, by_path, calls, dump):
         told = re.search(r"(?m)^- compiled again because: (.*)", part)
         if first is None or told is None:
             continue
+        yield from _fitting(entry, told.group(1))
+        for name, before, now in _KEYS.findall(told.group(1)):
+            known, real = _value(calls[first].values, name)
+            if known and str(len(real)) != now:
+                yield "%s: `%s` is told to have %s, had %d" % (
+                    entry.compile_id,
+                    name,
+                    now,
+                    len(real),
+                )
         for name, before, now in _REASON.findall(told.group(1)):
             known, real = _value(calls[first].values, name)
             if not known or type(real) not in (int, float, bool, str, type(None)):
@@ -478,6 +490,30 @@ def _reasons(readme, entries, by_path, calls, dump):
                 yield "%s: `%s` is told to be %s, was %r" % (entry.compile_id, name, now, real)
             if repr(real) == before:
                 yield "%s: `%s` is told to have been %s, and is" % (entry.compile_id, name, before)
+
+
+#: how the numbers are told that a compile fits, and what a guard asks of one
+_FITS = re.compile(
+    r"`(\w+)` was \S+, is another number; (?:from here on any|the compile for it fits)"
+)
+_ASKED = re.compile(r"L\['(\w+)'\] ((?:[<>]=?|[!=]=) -?\d[\d.]*)$")
+_KEYS = re.compile(r"`(\w+)` had (\d+) keys?, has (\w+)")
+
+
+def _fitting(entry, said):
+    """The numbers that a compile is told to fit are those for which its guards hold."""
+    for match in _FITS.finditer(said):
+        name = match.group(1)
+        told = re.match(r"[^`;]*for which `([^`]*)` holds", said[match.end() :])
+        asked = {
+            one.group(2)
+            for one in (_ASKED.match(guard.text) for guard in entry.guards)
+            if one is not None and one.group(1) == name
+        }
+        parts = told.group(1).split(" and ") if told is not None else []
+        left = asked - {one.partition(name)[2].strip() for one in parts}
+        if left and "decides the same" not in said and "==" not in " ".join(parts):
+            yield "%s: guards ask of `%s` to be %s, too" % (entry.compile_id, name, sorted(left))
 
 
 def _told_constants(text):

@@ -539,6 +539,68 @@ f(torch.ones(2), 0); f(torch.ones(2), 2)
 
 
 @later
+def test_the_numbers_that_a_compile_fits_are_those_for_which_all_guards_hold(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x, n):
+    return x + 1 if n != 4 and n != 5 else x * n
+
+@torch.compile(backend="eager")
+def g(x):
+    return x + 1 if x.sum().item() < 0.5 else x - 1
+
+for n in (1, 2):
+    f(torch.ones(3), n)
+for n in (0.1, 0.7, 0.2):
+    g(torch.tensor([n]))
+"""
+    advised, file = run(text, tmp_path)
+    readme = " ".join((tmp_path / "dump" / "README.md").read_text().split())
+    fits = "is another number; from here on any number fits for which `%s` holds"
+    assert fits % "n != 4 and n != 5" in readme
+    # one name for a value on the stack
+    assert fits % "kept < 0.5" in readme and "for which `kept >= 0.5` holds" in readme
+    told = re.findall("compiled again because: [^#]*", readme)
+    assert told and not re.search("___stack|`number", "".join(told))
+
+
+@later
+def test_the_number_of_keys_and_attributes_of_modules_are_told_as_a_program_has_them(tmp_path):
+    text = """
+class Gates(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleList([torch.nn.Linear(3, 3)])
+        self.by_name = torch.nn.ModuleDict({"b": torch.nn.Linear(3, 3)})
+        self.by_name["b"].scale = self.parts[0].scale = 1
+
+    def forward(self, x):
+        return x * self.by_name["b"].scale * self.parts[0].scale
+
+@torch.compile(backend="eager")
+def f(x, d):
+    for key in d:
+        x = x + d[key]
+        if key == "a":
+            break
+    return x
+
+f(torch.ones(3), {"a": 1, "b": 2}); f(torch.ones(3), {"a": 1, "b": 2, "c": 3, "d": 4})
+gates = Gates()
+run = torch.compile(gates, backend="eager")
+run(torch.ones(3)); gates.by_name["b"].scale = 2
+run(torch.ones(3)); gates.parts[0].scale = 3
+run(torch.ones(3))
+"""
+    advised, file = run(text, tmp_path)
+    readme = " ".join((tmp_path / "dump" / "README.md").read_text().split())
+    assert "`d` had 2 keys, has 4 (" in readme
+    assert "`self.by_name.b.scale` was 1, is 2 (`self.by_name.b.scale == 1`)" in readme
+    assert "`self.parts[0].scale` was 1, is 3" in readme
+    assert "_modules" not in advised + readme.partition("## What runs")[0]
+
+
+@later
 def test_a_list_that_loses_an_element_is_not_said_to_lose_none(tmp_path):
     text = """
 @torch.compile(backend="eager")

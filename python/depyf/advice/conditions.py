@@ -39,7 +39,7 @@ def holds(condition: str, name: str, value: str) -> Optional[bool]:
 
 def asks_of(condition: str, name: str) -> bool:
     """Whether a guard is a condition on what has a name, perhaps on other things, too."""
-    if condition.startswith("___") or not _named(name).search(condition):
+    if re.match(r"___(?!stack\d)", condition) or not _named(name).search(condition):
         return False
     return bool(re.search(r"\s(==|!=|<=?|>=?)\s", condition))
 

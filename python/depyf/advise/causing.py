@@ -138,10 +138,7 @@ def recompiled_for(limit: Any, nodes: List[Any]) -> Tuple[str, str, List[Any]]:
     grows = reason["row"].startswith("growing list")
     what = "`%s` grows from call to call" % reason["name"] if grows else reason["words"]
     where = place(reason["file"], reason["line"], False) if reason["line"] else ""
-    told = "What makes it recompile: %s%s." % (
-        what,
-        where and ", " + words.guarded_at(reason, where),
-    )
+    told = "What makes it recompile: %s%s." % (what, where and words.guarded_at(reason, where))
     helped = reason["help"] if reason["row"] not in NO_ACTION else ()
     kept = _KEPT_ACROSS.search(reason["words"])
     if kept is not None and not helped:

@@ -110,7 +110,10 @@ def _reason_lines(rows: List[Tuple[Any, Dict[str, Any]]], alone: bool, links: bo
 def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
     from depyf.report import words
 
-    guard = words.of_which_guard(said) + shown(said["failed"])
+    failed = words.with_modules(said["failed"])
+    guard = words.of_which_guard(said) + shown(failed)
+    # once where the words hold the guard itself; what is on the stack has the name of the words
+    is_told = "`%s`" % failed in said["words"] or words.is_on_stack(said)
     _, made = reason_parts(said["raw"], node.place[0])
     if os.path.isabs(said["file"]) and said["line"]:  # see `words.place_reason`
         made = said["file"], said["line"]
@@ -120,9 +123,8 @@ def _reason_line(node: Any, said: Dict[str, Any], links: bool, of: str) -> str:
         of,
         said["tried"] + ": " if said["tried"] else "",
         plain(said["words"]),
-        # once where the words hold the guard itself
-        "" if "`%s`" % said["failed"] in said["words"] else " (%s)" % guard,
-        ", " + words.guarded_at(said, place(made[0], made[1], links)) if made else "",
+        "" if is_told else " (%s)" % guard,
+        words.guarded_at(said, place(made[0], made[1], links)) if made else "",
     )
 
 

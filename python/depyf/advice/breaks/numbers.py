@@ -226,7 +226,7 @@ result = [f(torch.arange(4.0), random.randint(2, 9)) for _ in range(3)]
         "item that orders",
         "A tensor's value is converted to a Python number, and {at} orders by that number, so "
         "Python must wait for the graph. torch's capture_scalar_outputs does not help: with it, "
-        "torch stops tracing at that line.",
+        "torch stops tracing at {at}.",
         [
             helps(
                 "Order with a tensor: torch.stack(keys).argsort() gives the order, and "
@@ -262,7 +262,7 @@ result = f(sorted(xs, key=lambda x: float(x.sum())))
         "item that decides",
         "A tensor's value is converted to a Python number, and {at} needs that number, so Python "
         "must wait for the graph. torch's capture_scalar_outputs does not help: with it, torch "
-        "stops tracing at that line.",
+        "stops tracing at {at}.",
         [
             helps(
                 "Decide with a tensor: torch.where(condition, a, b), or torch.cond.",

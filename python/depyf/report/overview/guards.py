@@ -223,7 +223,7 @@ def _opposed_in(told: Set[str], tried: Document, entry: Document) -> List[Tuple[
         for name, value in _constants(tried).items()
         if any(conditions.holds(one, name, value) is False for one in now)
     ]
-    keys, keys_now = _counts_of_keys(tried), _counts_of_keys(entry)
+    keys, keys_now = counts_of_keys(tried), counts_of_keys(entry)
     for name, count in keys.items():
         if keys_now.get(name, count) != count:
             found.append(("len(%s)" % name, str(count), str(keys_now[name])))
@@ -238,7 +238,7 @@ def _opposed_in(told: Set[str], tried: Document, entry: Document) -> List[Tuple[
     return [one for one in found if not any(each.search(one[0]) for each in known)]
 
 
-def _counts_of_keys(entry: Document) -> Dict[str, int]:
+def counts_of_keys(entry: Document) -> Dict[str, int]:
     """Dictionary -> how many keys the guards of a compile ask for, where code goes through them."""
     found: Dict[str, int] = {}
     for guard in entry.get("guards") or ():

@@ -10,6 +10,7 @@ from depyf.report import words
 from depyf.report.overview.guards import (
     changed_sizes,
     constant_beside,
+    counts_of_keys,
     has_size,
     known_of,
     made_at,
@@ -95,6 +96,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
             words.describe_kept(reason, line)
     if reason["kind"] == "global state":
         _compare_states(node, reason)
+    reason["words"] = words.with_modules(reason["words"])
+    reason["help"] = [words.with_modules(one) for one in reason["help"]]
     if words.in_library(node.place[0]) and words.is_handed_on(reason["name"]):
         # a library's wrapper hands on what it is given: no line of the reader's passes it
         words.keep_advice_of_compile(reason, node.caller)
@@ -315,6 +318,10 @@ def _fill_after(
     ):
         return
     _find_after(reason, entry)
+    if reason["kind"] == "container" and not reason["after"]:
+        # torch guards on each key of a dict whose number of keys it asks for
+        keys = counts_of_keys(entry).get(words.short(reason["name"]), reason["before"])
+        reason["after"] = str(keys) if str(keys) != reason["before"] else ""
     if ".size()" in str(reason["after"]):  # no value, but how torch computes one from sizes
         formula = str(reason["after"])
         formula = formula[1:-1] if re.match(r"^\([^()]*(\(\)[^()]*)*\)$", formula) else formula
@@ -383,7 +390,7 @@ def _say_after(reason: words.Said) -> None:
             after = words.of_type(reason["after"])
         else:
             after = "None" if reason["after"] == "NoneType" else reason["after"]
-        return ("has " if "length" in match.group() else "is ") + after
+        return ("has " if match.group().startswith("has ") else "is ") + after
 
-    form = r"is another value$|has another length$|is of another type$|is given$"
+    form = r"is another value$|has (?:another length|more or fewer)$|is of another type$|is given$"
     reason["words"] = re.sub(form, told, reason["words"])

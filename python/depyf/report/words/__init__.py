@@ -88,7 +88,14 @@ from depyf.report.words.reasons import (
     of_which_guard,
     place_reason,
 )
-from depyf.report.words.rows import argument_of, is_handed_on, is_of_float, is_of_global, short
+from depyf.report.words.rows import (
+    argument_of,
+    is_handed_on,
+    is_of_float,
+    is_of_global,
+    short,
+    with_modules,
+)
 from depyf.report.words.stacks import (
     frame_places,
     in_library,
@@ -183,4 +190,5 @@ __all__ = [
     "split_location",
     "type_of_literal",
     "users_line",
+    "with_modules",
 ]

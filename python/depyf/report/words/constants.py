@@ -382,16 +382,15 @@ def describe_any(
     known = [one for one in guards if conditions.holds(one, name, before) is False]
     asked = [one for one in guards if conditions.asks_of(one, name) and "hasattr(" not in one]
     asked.sort(key=lambda one: " == " not in one)
-    asked = [re.sub(r"\btorch\._sym_(\w+)", r"\1", one) for one in asked]
     any_number = "is another number; from here on any number fits"
     named = re.compile(r"(?<![\w.'\"])%s(?![\w(])" % re.escape(name))
     is_read = any(named.search(one) for one in guards)
     if not is_read:
         any_number = "is another number; this compile does not look at it"
     elif asked:
-        any_number += _condition(asked[0], name)
+        any_number += _conditions(asked[0], asked, name)
     only = "is another number; the compile for it fits the numbers"
-    now = only + _condition(known[0], name) if known else any_number
+    now = only + _conditions(known[0], asked, name) if known else any_number
     found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
     if known and known[0] in of_floats and found["row"] in ("float", "float attribute"):
@@ -422,12 +421,20 @@ def describe_any(
 _SHORT = 60
 
 
+def _conditions(first: str, asked: Sequence[str], name: str) -> str:
+    """What the numbers have in common for which all guards on a number hold, as `_condition`."""
+    compared = conditions.comparisons(first)
+    if [one[:2] for one in compared] != [(name, "==")]:  # which decides all others
+        first = " and ".join(dict.fromkeys([first, *asked]))
+    return _condition(re.sub(r"\btorch\._sym_(\w+)", r"\1", first), name)
+
+
 def _condition(guard: str, name: str) -> str:
     """What the numbers have in common that a compile fits, as the end of a sentence: a condition
     that is short and in names of the program.
     """
     if KEPT.search(name):
-        guard = re.sub(r"(?<![\w.])%s(?![\w.\[(])" % re.escape(name), "number", guard)
+        guard = re.sub(r"(?<![\w.])%s(?![\w.\[(])" % re.escape(name), "kept", guard)
     if len(guard) > _SHORT or KEPT.search(guard):
         return " for which the code decides the same"
     return " for which `%s` holds" % guard

@@ -118,16 +118,18 @@ def of_which_guard(found: Said) -> str:
 
 
 def guarded_at(found: Said, at: str) -> str:
-    """How the line is told that torch recorded for a guard.
+    """How the line is told that torch recorded for a guard, behind the words: "" where these tell
+    a line themselves.
 
     Args:
         found: what `of_reason` says.
         at: the place of the line.
     """
     if names_its_value(found):
-        return "guarded at " + at
-    told = "which torch first saw around %s, `%s`, whether or not that line uses it"
-    return told % (at, found["source"])
+        return ", guarded at " + at
+    if re.search(r"decided at |kept across \w+ graph break at line \d+", found["words"]):
+        return ""
+    return ", which torch first saw around %s, `%s`" % (at, found["source"])
 
 
 def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:

@@ -225,6 +225,16 @@ def keys_row(found: Said) -> str:
     return "growing dict" if filled_at else "keys"
 
 
+_HELD_IN = re.compile(r"\._(?:modules|parameters|buffers)\['(\w+)'\]")
+
+
+def with_modules(text: str) -> str:
+    """A text with `self.layers[0].weight`, as a program has it, for what torch finds in the
+    dictionaries of modules.
+    """
+    return _HELD_IN.sub(lambda one: ("[%s]" if one[1].isdigit() else ".%s") % one[1], text)
+
+
 #: the dictionary of the modules in a container, such as a ModuleList
 IN_MODULES = re.compile(r"\._modules$")
 

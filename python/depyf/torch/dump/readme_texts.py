@@ -11,6 +11,7 @@ for a call, its code runs in place of the function's own. Torch tries the compil
 compiles the function again if the guards of none hold. A graph break splits a function: the code of
 the first part runs up to the break and calls a resume function, which runs the rest and is compiled
 separately. `full_code_for_*` shows all of this as Python for one function, `index.html` for all.
+The number at the end of such a file's name tells functions of one name apart, counted from 0.
 
 Compile 0/1 is compile 1 of function 0, both counted from 0, as torch numbers them. The code is
 decompiled from torch's bytecode, and the word after a file's name says how far it is proven.

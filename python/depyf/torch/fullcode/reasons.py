@@ -55,10 +55,12 @@ def reasons_in_words(entry: Entry, node: Optional[Node]) -> List[str]:
     found = []
     for said, *others in causes.values():
         text = said["words"]
-        if said["failed"] and "`%s`" % said["failed"] not in text:
-            text += " (%s`%s`)" % (words.of_which_guard(said), said["failed"])
+        failed = words.with_modules(said["failed"])
+        # a value that has no name of the program's has one here, that of the words
+        if failed and "`%s`" % failed not in text and not words.is_on_stack(said):
+            text += " (%s`%s`)" % (words.of_which_guard(said), failed)
         if said["file"] and said["line"]:
-            text += ", " + words.guarded_at(said, "%s:%d" % (said["file"], said["line"]))
+            text += words.guarded_at(said, "%s:%d" % (said["file"], said["line"]))
         if others:
             tried = [one["tried"] for one in others if one["tried"]][:_TRIED]
             text += "; likewise %d more compile%s%s" % (
