@@ -58,14 +58,17 @@ class Straightener {
   }
 
   /// A constant expression that stands alone is no junk, nor are a few tests of constants: a person
-  /// may have written them.
+  /// may have written them. Compilers leave comparisons of constants and values that are dropped
+  /// (`1 == 2`, `1 if 0 else 2`), so that both together are not two kinds.
   bool has_junk() {
     constexpr int kLeast = 3;
     if (!whole()) return false;
     gone_.assign(instrs_.size(), 0);
     count_references();
     drop_pairs();
-    const auto kinds = std::count_if(std::begin(found_), std::end(found_), [](int n) { return n; });
+    const bool decided = found_[kDecided] > found_[kCompared];
+    const auto kinds = (found_[kPopped] || found_[kCompared]) + (found_[kCopied] != 0) +
+                       (found_[kSwapped] != 0) + decided;
     return kinds > 1 &&
            found_[kPopped] + found_[kCopied] + found_[kSwapped] + found_[kDecided] >= kLeast;
   }
@@ -232,9 +235,6 @@ class Straightener {
         drop(j);
       } else if ((next.op == Op::BRANCH_TRUE || next.op == Op::BRANCH_FALSE) && truth(i)) {
         decide(i, j, *truth(i) == (next.op == Op::BRANCH_TRUE));
-      } else if (next.op == Op::BRANCH_NONE || next.op == Op::BRANCH_NOT_NONE) {
-        const bool none = constant(i).kind == ConstKind::None;
-        decide(i, j, none == (next.op == Op::BRANCH_NONE));
       } else if (next.op == Op::LOAD_CONST) {
         const std::uint32_t k = live(j + 1);
         if (k >= size() || references_[k]) continue;
@@ -245,6 +245,7 @@ class Straightener {
         } else if (instrs_[k].op == Op::COMPARE) {
           const auto result = compared(i, j, static_cast<CompareOp>(instrs_[k].arg));
           if (!result) continue;
+          ++found_[kCompared];
           load_bool(i, *result);
           drop(j);
           drop(k);
@@ -385,7 +386,7 @@ class Straightener {
     return true;
   }
 
-  enum Kind { kPopped, kCopied, kSwapped, kDecided, kKinds };
+  enum Kind { kPopped, kCopied, kSwapped, kDecided, kCompared, kKinds };
 
   Module& module_;
   int found_[kKinds] = {};
@@ -408,12 +409,10 @@ bool straighten(Module& module, InstrList& list) {
 
 bool has_junk(Module& module, const InstrList& list) {
   // Most code has nothing to look at.
-  static constexpr OpSet behind{Op::POP_TOP, Op::COPY,           Op::SWAP,       Op::BRANCH_TRUE,
-                                Op::COMPARE, Op::BRANCH_NONE,    Op::LOAD_CONST, Op::BRANCH_FALSE,
-                                Op::TO_BOOL, Op::BRANCH_NOT_NONE};
+  static constexpr OpSet behind{Op::POP_TOP, Op::COPY,       Op::SWAP,         Op::BRANCH_TRUE,
+                                Op::COMPARE, Op::LOAD_CONST, Op::BRANCH_FALSE, Op::TO_BOOL};
   // Only these count by themselves; `x == 1` is no junk.
-  static constexpr OpSet alone{Op::POP_TOP,     Op::COPY,         Op::BRANCH_TRUE,
-                               Op::BRANCH_NONE, Op::BRANCH_FALSE, Op::BRANCH_NOT_NONE};
+  static constexpr OpSet alone{Op::POP_TOP, Op::COPY, Op::BRANCH_TRUE, Op::BRANCH_FALSE};
   const std::vector<Instr>& instrs = list.instrs;
   const auto computes = [&](std::size_t i) {
     return i < instrs.size() && (instrs[i].op == Op::SWAP || instrs[i].op == Op::COMPARE);

@@ -76,6 +76,10 @@ SINCE = {
     10: [
         (5, "match <e>:\n    case <p>:\n        <body>\n    case <p> if <c>:\n        <body>"),
         (4, "match <e>:\n    case <p>:\n        <body>\n    case _:\n        <body>"),
+        (
+            1,
+            "1 if 0 else 2; 1 if 0 else 2\nmatch 1:\n    case <p>:\n        <body>\n    case _:\n        <body>",
+        ),
     ],
     11: [(1, "try:\n    f(x)\nexcept* E as e:\n    g(x)")],
 }

@@ -253,6 +253,12 @@ PROGRAMS = {
     "constants nobody reads beside a chain of targets": (
         7, 15, "def f():\n    b = c = 5\n    1 if 0 else 2\n    1 if 0 else 2\n    return b, c\nprint(f())\n",
     ),
+    "tests of constants beside constants nobody reads": (
+        7, 15, "def f():\n    1 if 0 else 2\n    1 if 0 else 2\n    if 1 == 2: print(1)\n    elif 1 is None: print(2)\n    else: print(3)\nf()\n",
+    ),
+    "pattern of a constant beside constants nobody reads": (
+        10, 15, "def f():\n    1 if 0 else 2\n    1 if 0 else 2\n    match 1:\n        case None: print(1)\n        case _: print(2)\nf()\n",
+    ),
     "display in a chained comparison beside a dropped store": (
         7, 15, "g = print\ndef f(a=()):\n    g(() == a is not [])\n    b, b = (None, g())\nf()\n",
     ),
