@@ -767,6 +767,19 @@ def test_the_programs_own_hook_for_exceptions_sees_no_frames_of_depyf(tmp_path, 
     assert "'NoneType' object is not callable" in start("none.py").stderr
 
 
+def test_a_console_of_the_program_writes_tracebacks_itself(tmp_path, start):
+    # code.py does so where `sys.excepthook is sys.__excepthook__`
+    (tmp_path / "console.py").write_text(
+        "import code\n"
+        "class Console(code.InteractiveConsole):\n"
+        "    def write(self, text):\n"
+        "        print('console:', text)\n"
+        "Console().runsource('1/0')\n"
+    )
+    plain, watched = (start("console.py", depyf=depyf) for depyf in (False, True))
+    assert "console: Traceback" in plain.stdout and watched.stdout == plain.stdout
+
+
 def test_a_program_without_torch_is_run(tmp_path, start):
     (tmp_path / "small.py").write_text("import sys; print('torch' in sys.modules)")
     done = start("small.py", fresh=True)
@@ -1118,6 +1131,8 @@ PARENT = """
 import os, subprocess, sys
 if sys.argv[1:] == ["child"]:
     assert "DEPYF_FOLLOW" not in os.environ
+    from importlib.util import find_spec
+    assert ("sitecustomize" in sys.modules) == (find_spec("sitecustomize") is not None)
     assert not any(one.endswith(os.path.join("depyf", "child")) for one in sys.path)
     print("child", os.environ.get("PYTHONPATH"))
     import torch

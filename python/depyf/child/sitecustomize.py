@@ -1,11 +1,13 @@
 """Runs when a Python starts that a program followed by `depyf run` made by subprocess.
 
 The folder of this file is the first of PYTHONPATH there. Both are as the program wanted them before
-any of its code runs, and so is the sitecustomize of that Python.
+any of its code runs, and so is the sitecustomize of that Python: where it has none, this one is not
+in `sys.modules`.
 """
 
 
-def _begin() -> None:
+def _begin() -> bool:
+    """Follows this process; returns whether its Python has a sitecustomize of its own."""
     import importlib.machinery
     import importlib.util
     import os
@@ -29,8 +31,11 @@ def _begin() -> None:
         try:
             from depyf.follow import begin_in_child
         except ImportError:  # another Python, which has no depyf
-            return
+            return spec is not None
         begin_in_child(wanted)
+    return spec is not None
 
 
-_begin()
+if not _begin():
+    # site.py passes over this one, as where no such module is found
+    raise ImportError("No module named %r" % __name__, name=__name__)

@@ -202,7 +202,6 @@ def run(options: Any) -> int:
     except BaseException:  # of a package of the program
         install_hook()
         raise
-    install_hook()
     exceeded: List[str] = []
     try:
         with recording.opened, recording.progress, recording.follower or contextlib.nullcontext():
