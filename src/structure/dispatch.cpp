@@ -662,6 +662,26 @@ class Dispatch {
     return fresh();
   }
 
+  /// The methods of `with`, in the order in which the interpreter looks them up: up to 3.13 that of
+  /// the entry first, but for `async with` of 3.7 and 3.8.
+  void enter(ValueId id, ExprId manager, std::vector<StmtId>& out) {
+    const Value v = s_.at(id);
+    const bool async = v.op == Op::ASYNC_WITH_ENTER;
+    const int minor = s_.module.version.minor;
+    const bool exit_first = minor >= 14 || (async && minor <= 8);
+    const ExprId exit = attribute(manager, async ? "__aexit__" : "__exit__");
+    const ExprId enter = attribute(manager, async ? "__aenter__" : "__enter__");
+    const ExprId leaves = result(id, 0), entered = result(id, 1);
+    if (exit_first) {
+      assign(out, leaves, exit, origin(v));
+      assign(out, entered, call({enter}), origin(v));
+      return;
+    }
+    assign(out, entered, enter, origin(v));
+    assign(out, leaves, exit, origin(v));
+    assign(out, entered, call({name(StrId(ast_[entered].a))}), origin(v));
+  }
+
   /// Operations that statements imply, written out.
   void special(ValueId id, std::span<const ExprId> kids, std::vector<StmtId>& out) {
     const Value v = s_.at(id);
@@ -690,10 +710,7 @@ class Dispatch {
     if (kids.empty() || std::find(kids.begin(), kids.end(), ExprId::none()) != kids.end())
       no_form(v);
     if (op == Op::WITH_ENTER || op == Op::ASYNC_WITH_ENTER) {
-      const bool async = op == Op::ASYNC_WITH_ENTER;
-      assign(out, result(id, 0), attribute(kids[0], async ? "__aexit__" : "__exit__"), origin(v));
-      assign(out, result(id, 1), call({attribute(kids[0], async ? "__aenter__" : "__enter__")}),
-             origin(v));
+      enter(id, kids[0], out);
     } else if (op == Op::WITH_EXCEPT_START) {
       const ExprId e = exception(s_.resolve(v.operands[1]));
       assign(out, temporary(id),

