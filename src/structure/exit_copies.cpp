@@ -151,7 +151,7 @@ class EqualEnds {
       const Place place = place_of(node);
       const auto [same, behind] = std::equal_range(places_.begin(), places_.end(), place);
       if (behind - same < 2) continue;
-      if (const Statement statement = statement_of(node); statement.first != kNone)
+      if (const Statement statement = statement_of(BlockId(i)); statement.first != kNone)
         groups[key_of(node, place, statement)].push_back({BlockId(i), statement.first});
     }
     return groups;
@@ -191,12 +191,17 @@ class EqualEnds {
     return s_.is_op(dropped, Op::GET_ITER) || s_.is_op(dropped, Op::GET_AITER);
   }
 
-  Statement statement_of(const Node& node) const {
+  Statement statement_of(BlockId b) const {
+    const Node& node = s_[b];
     const bool constant = counts_with_statement(node);
     if (const std::size_t epilogue = class_epilogue(s_, node); epilogue < node.body.size())
       return {epilogue, 0};
     std::size_t first = node.body.size();
     std::int32_t line = node.term_line;
+    // Without rows, only a short `raise` that no `assert` makes counts.
+    if (line == 0 && node.term == TermKind::Raise && node.body.size() <= 1 &&
+        !s_.fails_assertion(b))
+      return {0, 0};
     if (line == 0) return {kNone, 0};
     if (constant) {
       while (first > 0 && s_.is_const(node.body[first - 1])) --first;

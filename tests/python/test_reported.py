@@ -501,3 +501,43 @@ def test_a_dispatch_loop_looks_up_the_methods_of_with_in_order(version, tmp_path
     if 11 <= int(version[2:]) <= 13:  # a TypeError, which names only a missing __exit__
         printed = printed.replace("False False", "True False")
     assert found == printed
+
+
+#: ends that the compiler copies, of which only rows tell that they are one
+COPIED_ENDS = """
+def handled():
+    try: a()
+    except x: pass
+    except: pass
+    raise
+def left():
+    with q, a: pass
+    raise a
+"""
+NO_ROWS = r"""
+import importlib.util, marshal, sys, types
+def bare(code):
+    consts = tuple(bare(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    return code.replace(co_consts=consts, co_linetable=b"")
+code = bare(compile(sys.stdin.read(), "m", "exec"))
+with open(sys.argv[1], "wb") as f: f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if int(v[2:]) >= 10])
+def test_copies_of_a_raise_without_rows_are_one(version, tmp_path):
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    path = str(tmp_path / "bare.pyc")
+    subprocess.run(
+        [path_of(version), "-c", NO_ROWS, path],
+        input=COPIED_ENDS,
+        universal_newlines=True,
+        check=True,
+    )
+    source = subprocess.run(
+        [command, "decompile", "--no-check", path], stdout=subprocess.PIPE, universal_newlines=True
+    ).stdout
+    assert "__temp" not in source and "while" not in source, source
+    assert source.count("raise") == 2, source
