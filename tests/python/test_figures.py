@@ -45,7 +45,7 @@ def test_what_is_not_proven_is_named():
         "3": {"proven": True, "verdict": "exact", "detail": ""},
         "4": {"proven": False, "verdict": "not checked", "detail": "CPython 3.9 was not found"},
     }
-    assert list(figures.unproven("3.9", 1, result, checks)) == [
-        "- 3.9 -O `lib/a/b.py`: in <module>/f: a 'call'",
-        "- 3.9 -O `/lib/c.py`: no output",
+    assert figures.named("3.9", [(result, checks), (result, {"2": None})], [0, 1]) == [
+        "- 3.9 plain, -O `/lib/c.py`: no output",
+        "- 3.9 plain `lib/a/b.py`: in <module>/f: a 'call'",
     ]

@@ -16,9 +16,9 @@ _SWITCH = "switch of Dynamo's evaluation of frames"
 
 def find_set_eval_frame() -> Any:
     def find() -> Any:
-        from torch._dynamo import eval_frame
+        from torch._C._dynamo import eval_frame  # torch 2.6 has it nowhere else
 
-        return getattr(eval_frame, "set_eval_frame")
+        return eval_frame.set_eval_frame
 
     return probe(_SWITCH, find)
 
