@@ -270,11 +270,65 @@ def f(x, mask):
 """
 
 
+ELEMENTS = """
+def f(x, table, at):
+    return x * table[at.item()]  # HERE NEEDS
+---
+def f(x, table, at):
+    n = int(at)  # HERE
+    y = x + 1
+    return y * table[n]  # NEEDS
+---
+def f(x, at):
+    return x[: at.item()]  # HERE
+---
+import torch
+table = torch.arange(3.0)
+def f(x, at):
+    return x * table[at.item()]  # HERE
+---
+def f(x, table, at):
+    return x * at.item() + table[0]  # HERE
+---
+def f(x):
+    best = int(x.argmax())  # HERE
+    return x[best] * 2
+"""
+TEXTS = """
+def f(x):
+    raise ValueError("too low: %.2f" % float(x.min()))  # HERE NEEDS
+---
+def f(x):
+    return x, f"{x.min().item():.2f}"  # HERE NEEDS
+---
+def f(x):
+    return x, "{} {n}".format(1, n=x.min().item())  # HERE NEEDS
+---
+def f(x):
+    return x, str(x.min().item())  # HERE NEEDS
+---
+def f(x):
+    n = x.min().item()  # HERE
+    return x * n, str(x.shape)
+---
+def f(x, flag):
+    n = x.min().item()  # HERE
+    if flag:
+        raise ValueError("too low: %s" % n)
+    return x * n
+---
+def f(x):
+    return x % float(x.min())  # HERE
+"""
+
+
 @pytest.mark.parametrize(
     "used, text",
     [(uses.printed_at, text) for text in PRINTED.split("---")]
     + [(uses.indexed_at, text) for text in INDEXED.split("---")]
-    + [(uses.sized_at, text) for text in SIZED.split("---")],
+    + [(uses.sized_at, text) for text in SIZED.split("---")]
+    + [(uses.element_at, text) for text in ELEMENTS.split("---")]
+    + [(uses.text_at, text) for text in TEXTS.split("---")],
 )
 def test_the_line_that_prints_or_indexes_with_or_sizes_what_is_made_is_found(tmp_path, used, text):
     program = tmp_path / "program.py"
@@ -283,6 +337,48 @@ def test_the_line_that_prints_or_indexes_with_or_sizes_what_is_made_is_found(tmp
     if used is uses.printed_at:
         printing = at(text, "NEEDS") or at(text, "print(")
         assert uses.prints_number(str(program), printing) == ("NEEDS" in text)
+
+
+DISPATCHED = """
+import functools
+from functools import singledispatch
+
+@functools.singledispatch
+def enc(v, x):
+    return x + 1
+
+@singledispatch
+def dec(v, x):
+    return x - 1
+
+def plain(v, x):
+    return x
+
+use = lambda v, x: enc(v, x).relu()
+
+def f(v, x):
+    x = plain(x, v)
+    return dec(v, x)
+
+def same(x, n):
+    'Nothing.'
+    return n, x
+
+def other(x):
+    y = x
+    return y
+"""
+
+
+def test_what_a_dispatch_is_given_and_functions_that_return_it_are_known(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(DISPATCHED)
+    asked = [("use =", "v"), ("return dec", "v"), ("return dec", "x"), ("return x + 1", "v")]
+    found = [uses.is_dispatched(str(program), at(DISPATCHED, mark), name) for mark, name in asked]
+    assert found == [True, True, False, False]
+    begins = [at(DISPATCHED, mark) for mark in ("def same", "def plain", "def other", "def f")]
+    told = [uses.returns_what_it_got(str(program), line) for line in begins]
+    assert told == [True, True, False, False]
 
 
 def test_what_is_no_plain_file_is_not_read(tmp_path):

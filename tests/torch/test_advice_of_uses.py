@@ -217,3 +217,62 @@ def test_what_is_to_be_changed_first_is_not_counted_again_as_more(tmp_path):
     for one in changes[listed + 1 :]:
         if one.row.startswith("item "):
             assert one.seconds < 0.005
+
+
+PICKED = (
+    COMPILED
+    + """def pick(x, table, at):
+    return x * table[at.item()]
+
+"""
+    + COMPILED
+    + """def check(x, low):
+    if x.shape[0] > low:
+        raise ValueError("too low: %.2f" % float(x.min()))
+    return x.sqrt()
+
+"""
+    + COMPILED
+    + """def same(x):
+    return x
+
+for n in range(3):
+    pick(torch.ones(2), [1.0, 2.0, 3.0], torch.tensor(n)), same(torch.ones(2))
+    try:
+        check(torch.ones(3), 2)
+    except ValueError:
+        pass
+"""
+)
+
+
+def test_no_setting_is_advised_for_a_number_that_picks_or_makes_a_string(tmp_path):
+    changes, told = told_of(PICKED, tmp_path)
+    rows = {one.row for change in changes for one in (change,) + change.also}
+    assert {"item in a text", "item that picks an element"} <= rows and "item" not in rows
+    assert "capture_scalar_outputs = True" not in told
+    assert "be the first one" not in told
+
+
+DISPATCHED = """import functools
+
+@functools.singledispatch
+def enc(v, x):
+    return x + 1
+
+@enc.register
+def _(v: int, x):
+    return x * v
+
+@enc.register
+def _(v: str, x):
+    return x - len(v)
+
+use = torch.compile(lambda v, x: enc(v, x).relu(), backend="eager")
+for v in (2, "ab", 3, 1.5, "abc"):
+    use(v, torch.ones(3))
+"""
+
+
+def test_a_type_that_selects_a_function_is_not_advised_to_be_the_same(tmp_path):
+    assert "the same type" not in told_of(DISPATCHED, tmp_path)[1]

@@ -1,8 +1,7 @@
 """Rows of numbers that Python needs of a tensor: `.item()`, an index, a test, a list."""
 
-from typing import Iterable
-
-from depyf.advice import Help, Row, helps, row
+from depyf.advice import helps, row
+from depyf.advice.breaks.elements import BY_VALUE, MAKES_A_NUMBER, of_number
 
 _ITEM = """
 @torch.compile(backend="eager")
@@ -141,8 +140,6 @@ def f(x):
 
 result = f(torch.ones(3))
 """
-#: torch's reasons where a program asks for the number in a tensor
-_MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist"
 #: what is to be done before the setting that keeps `.item()` in the graph, where the run has code
 #: of which it does not keep it
 DECIDED_FIRST = (
@@ -186,13 +183,6 @@ for x in (torch.ones(3), torch.zeros(3)):
 )
 
 
-def _number(key: str, words: str, help: Iterable[Help], where: str = "", names: str = "") -> Row:
-    """A row of what makes a Python number of a tensor."""
-    return row(
-        key, words, help, ids=("GB0124", "GB0033"), reason=_MAKES_A_NUMBER, where=where, names=names
-    )
-
-
 ROWS = (
     row(
         "number drawn by Python",
@@ -218,11 +208,11 @@ result = [f(torch.arange(4.0), random.randint(2, 9)) for _ in range(3)]
             ),
         ],
         ids=("GB0124", "GB0033"),
-        reason=_MAKES_A_NUMBER + r"|^unimplemented builtin op on tensor arguments",
+        reason=MAKES_A_NUMBER + r"|^unimplemented builtin op on tensor arguments",
         where=r"\n\? line \d+ draws it",
         names=r"\n\? (?P<at>line \d+) draws it",
     ),
-    _number(
+    of_number(
         "item that orders",
         "A tensor's value is converted to a Python number, and {at} orders by that number, so "
         "Python must wait for the graph. torch's capture_scalar_outputs does not help: with it, "
@@ -258,7 +248,7 @@ result = f(sorted(xs, key=lambda x: float(x.sum())))
         where=r"\n\? line \d+ orders by it",
         names=r"\n\? (?P<at>line \d+) orders by it",
     ),
-    _number(
+    of_number(
         "item that decides",
         "A tensor's value is converted to a Python number, and {at} needs that number, so Python "
         "must wait for the graph. torch's capture_scalar_outputs does not help: with it, torch "
@@ -302,7 +292,7 @@ result = [f(torch.ones(3)), f(torch.ones(3) * 4)]
         where=r"\n\? line \d+ needs it",
         names=r"\n\? (?P<at>line \d+) needs it",
     ),
-    _number(
+    of_number(
         "drawn number",
         "numpy draws a random number inside of the compiled function. torch makes a tensor of "
         "it, and Python must wait for its value.",
@@ -324,7 +314,7 @@ result = f(torch.arange(4.0), int(numpy.random.randint(2, 3)))
         ],
         where=r"\n> .*\b(np|numpy)\.random\.",
     ),
-    _number(
+    of_number(
         "index into numpy's array",
         "{at} stores into an element of numpy's array whose index numpy computes. torch makes "
         "tensors of both, so Python must wait for the index. torch's capture_scalar_outputs does "
@@ -354,7 +344,7 @@ result = f(torch.ones(4), kept())
         where=r"\n\? line \d+ stores by it",
         names=r"\n\? (?P<at>line \d+) stores by it",
     ),
-    _number(
+    of_number(
         "item that is printed",
         "A tensor's value is converted to a Python number, which {at} prints. torch's "
         "capture_scalar_outputs does not help: torch cannot print such a number later.",
@@ -387,7 +377,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         where=r"\n\? line \d+ prints it",
         names=r"\n\? (?P<at>line \d+) prints it",
     ),
-    _number(
+    of_number(
         "item as an index",
         "A tensor's value is converted to a Python number, which {at} uses as one of several "
         "indices. torch's capture_scalar_outputs does not help: with it, torch compiles for each "
@@ -402,7 +392,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         where=r"\n\? line \d+ indexes with it",
         names=r"\n\? (?P<at>line \d+) indexes with it",
     ),
-    _number(
+    of_number(
         "tensor as an index",
         "A tensor that the graph computes is the index of one element, for which torch converts "
         "it to a Python number. torch's capture_scalar_outputs does not help: with it, the graph "
@@ -417,7 +407,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         ],
         where=r"\n\? line \d+ picks with it",
     ),
-    _number(
+    of_number(
         "item that is asserted",
         "A tensor's value is converted to a Python number, and {at} asserts something about it, "
         "so Python must wait for the value.",
@@ -440,7 +430,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         where=r"\n\? line \d+ asserts it",
         names=r"\n\? (?P<at>line \d+) asserts it",
     ),
-    _number(
+    of_number(
         "item in a list by a hook",
         "A forward hook converts a tensor's value to a Python number, which {at} adds to a list, "
         "so Python must wait for the value. torch's capture_scalar_outputs does not help: the "
@@ -462,7 +452,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         where=r"\n\? in a forward hook[^?]*\n\? line \d+ appends it",
         names=r"\n\? (?P<at>line \d+) appends it",
     ),
-    _number(
+    of_number(
         "item in a list",
         "A tensor's value is converted to a Python number, which {at} adds to a list, so Python "
         "must wait for the value. torch's capture_scalar_outputs does not help: the list is "
@@ -490,6 +480,7 @@ for _ in range(3):
         where=r"\n\? line \d+ appends it",
         names=r"\n\? (?P<at>line \d+) appends it",
     ),
+    *BY_VALUE,
     row(
         "list of floats",
         "A tensor of floats or bools is converted to a list of Python values, so Python must "
@@ -530,7 +521,7 @@ result = [f(torch.tensor([first, 3]), torch.tensor([1, 5])) for first in (1, 2)]
         reason=r"Tensor\.item|capture_scalar_outputs|Data dependent operator",
         where=r"\n> (?!.*(\.item\(|\bint\(|\bfloat\(|\bbool\(|\bfor\b)).*\bin\b",
     ),
-    _number(
+    of_number(
         "item",
         "A tensor's value is converted to a Python number, so Python must wait for the value.",
         [

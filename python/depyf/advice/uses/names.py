@@ -4,7 +4,15 @@ import ast
 from functools import lru_cache
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from depyf.advice.uses.trees import SCOPES, functions_of, last_line, parsed, read_at, walked
+from depyf.advice.uses.trees import (
+    SCOPES,
+    function_starting_at,
+    functions_of,
+    last_line,
+    parsed,
+    read_at,
+    walked,
+)
 
 
 def unwrapped(index: Any) -> Any:
@@ -83,6 +91,47 @@ def is_free(file: str, line: int, name: str) -> bool:
         return False
     outer = [one for one in functions_of(tree) if one is not function and function in walked(one)]
     return not _binds(function, name) and any(_binds(one, name) for one in outer)
+
+
+def is_dispatched(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line, or the file where there is none, gives a name as the
+    first argument to a function of the file that `functools.singledispatch` made.
+    """
+    tree, function = read_at(file, line)
+    made = {one.name for one in functions_of(tree) if any(map(_dispatches, one.decorator_list))}
+    for node in walked(function or tree):
+        if isinstance(node, ast.Call) and node.args and name in names_in(node.args[0]):
+            if (method_of(node) or getattr(node.func, "id", "")) in made:
+                return True
+    return False
+
+
+def _dispatches(decorator: Any) -> bool:
+    called = path_of(decorator).split(".")[-1]
+    return called in ("singledispatch", "singledispatchmethod")
+
+
+def returns_what_it_got(file: str, line: int) -> bool:
+    """Whether the function that begins at a line does nothing but return arguments."""
+    function = function_starting_at(file, line)
+    body = [one for one in function.body if not _is_constant(one)] if function else []
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return False
+    given = body[0].value
+    every = given.elts if isinstance(given, ast.Tuple) else [given]
+    return all(isinstance(one, ast.Name) and _is_given(function, one.id) for one in every)
+
+
+def _is_constant(statement: Any) -> bool:
+    """Whether a statement is a docstring or `...`."""
+    return isinstance(statement, ast.Expr) and not list(ast.iter_child_nodes(statement.value))
+
+
+def _is_given(function: Any, name: str) -> bool:
+    given = function.args
+    return name in [
+        one.arg for one in given.args + given.kwonlyargs + getattr(given, "posonlyargs", [])
+    ]
 
 
 def _binds(function: Any, name: str) -> bool:

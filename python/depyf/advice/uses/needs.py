@@ -254,6 +254,26 @@ def appended_at(file: str, line: int) -> int:
     return where_used(file, line, _appended)
 
 
+def element_at(file: str, line: int) -> int:
+    """The line that has the Python number that a line makes of a tensor as the only index, or key,
+    of what is not known to be a tensor; 0 as above.
+    """
+    return where_used(file, line, _elements)
+
+
+def text_at(file: str, line: int) -> int:
+    """The line, if it makes a Python number of a tensor, and a string of that; 0 as above.
+
+    What a later line makes a string of is not followed: it may be one that the run never reaches.
+    """
+    tree, function = read_at(file, line)
+    for node in walked(function) if tree is not None and HAS_ENDS else ():
+        for one in _formatted(node):
+            if one.lineno <= line <= last_line(one) and makes_number(one):
+                return line
+    return 0
+
+
 def ordered_at(file: str, line: int) -> int:
     """The line that sorts, or picks the largest or smallest, by the Python number that a line makes
     of a tensor; 0 as above.
@@ -496,6 +516,51 @@ def _appended(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         }
         if kept and kept not in own:
             yield from node.args
+
+
+def _elements(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The index of a node that takes one, of what is not known to be a tensor."""
+    if isinstance(node, ast.Subscript) and not _is_tensor(tree, node.value):
+        index = unwrapped(node.slice)
+        if _is_used_as_tensor(innermost(tree, node.lineno), path_of(node.value)):
+            return
+        if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
+            yield index
+
+
+#: attributes that tensors have, and no lists, tuples and dicts
+_OF_TENSORS = frozenset(
+    "abs argmax argmin argsort device dim dtype float max mean min numel reshape shape size sum to "
+    "topk unsqueeze view".split()
+)
+
+
+def _is_used_as_tensor(function: Any, name: str) -> bool:
+    """Whether a function asks what it calls by a name for what tensors have."""
+    return any(
+        isinstance(one, ast.Attribute) and one.attr in _OF_TENSORS and path_of(one.value) == name
+        for one in (walked(function) if name else ())
+    )
+
+
+def _formatted(node: ast.AST) -> Iterator[Any]:
+    """What a node makes a string of: by `%` or `format` of a constant, an f-string, `str`."""
+    if isinstance(node, ast.FormattedValue):
+        yield node.value
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left):
+        yield node.right
+    elif isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr == "format":
+            if _is_text(function.value):
+                yield from [*node.args, *(one.value for one in node.keywords)]
+        elif isinstance(function, ast.Name) and function.id in ("str", "repr", "format"):
+            yield from node.args[:1]
+
+
+def _is_text(node: Any) -> bool:
+    """Whether a node is a constant string; up to CPython 3.7 that is a node of its own."""
+    return isinstance(getattr(node, "value", getattr(node, "s", None)), str)
 
 
 def _asserted(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

@@ -92,6 +92,9 @@ class Node(Titled):
         if self.failure and not self.failure["line"]:
             self.failure["file"] = str(metrics.get("fail_user_frame_filename") or "")
             self.failure["line"] = whole_number(metrics.get("fail_user_frame_lineno"))
+        if self.failure and self.failure["row"] == "nothing to compile":
+            if uses.returns_what_it_got(*self.place):  # no call of it has anything to compile
+                self.failure.update(help=[], patches=[])
         if self.failure:
             words.describe_needed_constant(self.failure)
         if self.failure and self.failure["row"] == "iterator" and self._is_comprehension():

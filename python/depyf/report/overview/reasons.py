@@ -89,6 +89,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
         words.describe_object(reason)
     if reason["row"] == "type":
         words.describe_free(reason)
+    if reason["row"] in ("type", "tensor or not"):
+        words.describe_dispatch(reason)
     if reason["row"] in ("length", "other length") and _has_texts(node, reason):
         words.describe_texts(reason)
     if node.is_resume and reason["kind"] == "value" and words.is_kept(reason):

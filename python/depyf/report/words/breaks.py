@@ -53,6 +53,8 @@ _USES = (
     (uses.indexed_at, "indexes with"),
     (uses.asserted_at, "asserts"),
     (uses.appended_at, "appends"),
+    (uses.text_at, "formats"),
+    (uses.element_at, "picks an element by"),
     (uses.picked_at, "picks with"),
 )
 #: that torch does not keep a list in the graph, as it is of no integers
@@ -289,6 +291,8 @@ _NEEDED = (
     "tensor as an index",
     "item in a list",
     "item in a list by a hook",
+    "item in a text",
+    "item that picks an element",
     "index into numpy's array",
 )
 #: the row of a number of which torch made a tensor, and with that setting does not get it back

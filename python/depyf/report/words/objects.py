@@ -1,5 +1,6 @@
 """Recompiles of methods and of wrapped functions, which several objects share."""
 
+import re
 from typing import Tuple
 
 from depyf.advice import uses
@@ -43,6 +44,19 @@ def describe_free(found: Said) -> None:
     """
     if uses.is_free(found["file"], found["line"], found["name"]):
         found["words"] += "; it is a variable of the function around"
+        found.update(help=[], patches=[])
+
+
+#: a frame of the functions of functools.singledispatch, in a traceback
+_DISPATCHES = re.compile(r"\bfunctools\.py\", line \d+, in (\w+\.)*(wrapper|dispatch|_method)\b")
+
+
+def describe_dispatch(found: Said) -> None:
+    """Has no advice on the type of what `functools.singledispatch` is given: the type selects what
+    is computed, so that another one, or a tensor, computes something else.
+    """
+    at = found["file"], found["line"], found["name"]
+    if uses.is_dispatched(*at) or _DISPATCHES.search(found["raw"]):
         found.update(help=[], patches=[])
 
 

@@ -1,0 +1,77 @@
+"""Rows of numbers of tensors by which Python picks an element, or of which it makes a string."""
+
+from typing import Iterable
+
+from depyf.advice import Help, Row, helps, row
+
+_TEXT = """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y + 1, "the mean is %.2f" % y.mean().item()
+
+result = [f(torch.ones(3))[0], f(torch.zeros(3))[0]]
+"""
+_ELEMENT = """
+@torch.compile(backend="eager")
+def f(x, table, at):
+    return x * table[at.item()]
+
+result = [f(torch.ones(3), [1.0, 2.0, 3.0], torch.tensor(at)) for at in (0, 1, 2)]
+"""
+#: torch's reasons where a program asks for the number in a tensor
+MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist"
+
+
+def of_number(key: str, words: str, help: Iterable[Help], where: str = "", names: str = "") -> Row:
+    """A row of what makes a Python number of a tensor."""
+    return row(
+        key, words, help, ids=("GB0124", "GB0033"), reason=MAKES_A_NUMBER, where=where, names=names
+    )
+
+
+BY_VALUE = (
+    of_number(
+        "item in a text",
+        "A tensor's value is converted to a Python number, of which {at} makes a string, so Python "
+        "must wait for the value. torch's capture_scalar_outputs does not help: the graph cannot "
+        "contain that string.",
+        [
+            helps(
+                "Return the tensor, and make the string outside of the compiled function.",
+                _TEXT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    y = x.cos()
+    return y + 1, y.mean()
+
+result = []
+for x in (torch.ones(3), torch.zeros(3)):
+    y, mean = f(x)
+    text = "the mean is %.2f" % mean.item()
+    result.append(y)
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ formats it",
+        names=r"\n\? (?P<at>line \d+) formats it",
+    ),
+    of_number(
+        "item that picks an element",
+        "A tensor's value is converted to a Python number, by which {at} picks an element, so "
+        "Python must wait for the value.",
+        [
+            helps(
+                "Pick from a tensor: torch.index_select(table, 0, at.reshape(1))[0] in place of "
+                "table[at.item()]. Of a list of numbers make a tensor before the call.",
+                _ELEMENT,
+                _ELEMENT.replace(
+                    "table[at.item()]", "torch.index_select(table, 0, at.reshape(1))[0]"
+                ).replace("[1.0, 2.0, 3.0]", "torch.tensor([1.0, 2.0, 3.0])"),
+            ),
+        ],
+        where=r"\n\? line \d+ picks an element by it",
+        names=r"\n\? (?P<at>line \d+) picks an element by it",
+    ),
+)
