@@ -176,31 +176,31 @@ class ModuleDecompiler {
  private:
   /// What is too large as text is rebuilt from bytes, in which objects are shared.
   void keep_shared(CodeId code, const std::string& reason) {
-    const bool root = code == module_.root;
-    if (root && options_.function) throw Error(code_path(module_, code) + ": " + reason);
+    if (code == module_.root && options_.function)
+      throw Error(code_path(module_, code) + ": " + reason);
     options_.fallbacks.resize(count_);
-    options_.fallbacks[code.index] = {root ? kRebuildsModule : std::uint8_t{6}, reason};
+    options_.fallbacks[code.index] = {rebuilding_rung(code), reason};
   }
 
   /// All bodies. Where one can only be rebuilt from bytes together with what is around it, that one
   /// is, and all are made again.
   void make_bodies() {
     constexpr int kRounds = 8;
+    const auto needs_outer = [](const Diagnostic& diagnostic) {
+      return diagnostic.kind == Diagnostic::BrokenCode && diagnostic.level == 6;
+    };
     for (int round = 0;; ++round) {
       make_each_body();
       if (!options_.fallbacks.empty())
         std::erase_if(ast_.diagnostics, [&](const Diagnostic& diagnostic) {
-          return diagnostic.kind == Diagnostic::BrokenCode && diagnostic.level == 6 &&
-                 is_in_rebuilt(diagnostic.code);
+          return needs_outer(diagnostic) && is_in_rebuilt(diagnostic.code);
         });
-      const std::vector<Diagnostic> all = ast_.diagnostics;
       bool again = false;
-      for (const Diagnostic& diagnostic : all)
-        if (diagnostic.kind == Diagnostic::BrokenCode && diagnostic.level == 6)
-          again |= rebuild_around(diagnostic);
+      for (const Diagnostic& diagnostic : ast_.diagnostics)
+        if (needs_outer(diagnostic)) again |= rebuild_around(diagnostic);
       if (again && round < kRounds) continue;
       if (options_.strict)
-        for (const Diagnostic& diagnostic : all)
+        for (const Diagnostic& diagnostic : ast_.diagnostics)
           if (diagnostic.kind == Diagnostic::BrokenCode)
             throw Error(code_path(module_, diagnostic.code) + ": " + diagnostic.message);
       return;

@@ -95,6 +95,13 @@ struct Rewriter {
     c.kind = kind;
     return module.add(c);
   }
+  /// `chosen if True else None`: the compiler folds nothing of it into what is around.
+  ExprId always(ExprId chosen) {
+    const Origin origin = ast[chosen].origin;
+    const ExprId test = ast.constant(make_constant(ConstKind::True), origin),
+                 never = ast.constant(make_constant(ConstKind::None), origin);
+    return ast.expr(ExprKind::IfExp, {test, chosen, never}, UINT32_MAX, 0, origin);
+  }
   /// `return` or `return None`
   bool returns_none(StmtId id) const {
     const Stmt& s = ast[id];

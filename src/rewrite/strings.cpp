@@ -195,12 +195,7 @@ void restore_strings(Rewriter& r) {
     }
     if (was_chosen_by_constant(r, e)) {
       ExprId& chosen = e.kids[e.kids.size() - 1];
-      const Origin origin = r.ast[chosen].origin;
-      Const always;
-      always.kind = ConstKind::True;
-      const ExprId test = r.ast.constant(r.module.add(always), origin),
-                   never = r.ast.constant(r.module.add(Const()), origin);
-      chosen = r.ast.expr(ExprKind::IfExp, {test, chosen, never}, UINT32_MAX, 0, origin);
+      chosen = r.always(chosen);
       continue;
     }
     if (was_plain_fstring(r, e)) {

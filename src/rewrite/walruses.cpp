@@ -97,9 +97,7 @@ void keep_iterated_lists(Rewriter& r) {
           std::ranges::any_of(list.kids,
                               [&](ExprId kid) { return r.ast[kid].kind == ExprKind::Starred; }))
         continue;
-      const ExprId test = r.ast.constant(r.make_constant(ConstKind::True), list.origin),
-                   never = r.ast.constant(r.make_constant(ConstKind::None), list.origin);
-      s.e[1] = r.ast.expr(ExprKind::IfExp, {test, s.e[1], never}, UINT32_MAX, 0, list.origin);
+      s.e[1] = r.always(s.e[1]);
     }
 }
 

@@ -382,7 +382,7 @@ class Folder : Arms {
   }
 
   /// `return a and b`, `raise 0 <= a < b`, where the end was copied to both ways.
-  bool join_returns(BlockId a) {
+  bool join_ends(BlockId a) {
     Node& node = s_.nodes[a.index];
     const ValueId first = s_.resolve(node.value);
     for (int side = 0; side < 2; ++side) {
@@ -651,7 +651,7 @@ class Folder : Arms {
     const auto any_arm = [&](TermKind term) { return is_arm(yes, 0, term) || is_arm(no, 1, term); };
     const bool hands_over = !node.edges[0].args.empty() || !node.edges[1].args.empty();
     if ((hands_over && join_values(a)) ||
-        ((any_arm(TermKind::Return) || any_arm(TermKind::Raise)) && join_returns(a)) ||
+        ((any_arm(TermKind::Return) || any_arm(TermKind::Raise)) && join_ends(a)) ||
         (any_arm(TermKind::Branch) && join_conditions(a)) ||
         (hands_over && tails_.join_copied_tail(a)))
       return true;

@@ -116,7 +116,7 @@ def _raises(file: str, line: int) -> bool:
     parsed = source_of(file)
     return any(
         isinstance(node, ast.If) and node.lineno == line and isinstance(side[-1], ast.Raise)
-        for node in (uses.walked(parsed[1]) if parsed is not None else ())
+        for node in (uses.nodes_at(parsed[1], line) if parsed is not None else ())
         for side in (getattr(node, "body", []), getattr(node, "orelse", []))
         if side
     )

@@ -4,7 +4,7 @@ import ast
 from typing import Any, Dict, List, Optional, Set
 
 from depyf.advice import uses
-from depyf.advise.source import first_line, functions_of
+from depyf.advise.source import functions_of
 
 
 def is_torch_compile(node: ast.AST, names: Set[str]) -> bool:
@@ -85,7 +85,7 @@ def compiles_of(tree: ast.Module, line: int) -> List[ast.AST]:
     """
     names = compilers(tree)
     for node, owner in functions_of(tree):
-        if first_line(node) <= line <= node.lineno:
+        if uses.first_line(node) <= line <= node.lineno:
             decorators = node.decorator_list + (owner.decorator_list if owner is not None else [])
             found = [one for one in decorators if is_torch_compile(one, names)]
             owned = owner.name if owner is not None else ""

@@ -21,7 +21,6 @@ from depyf.advise.compiled import (
 )
 from depyf.advise.source import (
     bodies,
-    first_line,
     functions_of,
     is_function,
     lines_of,
@@ -112,7 +111,7 @@ def _changed_statements(source: str, tree: ast.Module, changed: str) -> str:
     below = next((i for i in range(most - first) if before[-1 - i] != after[-1 - i]), most - first)
     end = len(before) - below
     for one in tree.body:
-        begin, last = first_line(one) - 1, uses.last_line(one)
+        begin, last = uses.first_line(one) - 1, uses.last_line(one)
         if begin < end and last > first:
             first, end = min(first, begin), max(end, last)
     return "".join(after[first : len(after) - (len(before) - end)])
@@ -177,7 +176,8 @@ def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> 
         if node.lineno in lines and uses.path_of(node.func) in of_math
     ]
     found = next(
-        (one for one in functions_of(tree) if first_line(one[0]) <= line <= one[0].lineno), None
+        (one for one in functions_of(tree) if uses.first_line(one[0]) <= line <= one[0].lineno),
+        None,
     )
     if found is None or {one[0] for one in edits} != set(lines) or not lines:
         return None
@@ -254,7 +254,7 @@ def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Option
         (
             node
             for node in uses.walked(tree)
-            if isinstance(node, ast.FunctionDef) and first_line(node) <= line <= node.lineno
+            if isinstance(node, ast.FunctionDef) and uses.first_line(node) <= line <= node.lineno
         ),
         None,
     )

@@ -47,15 +47,9 @@ def bodies(tree: ast.Module, line: int = 0) -> Iterator[List[Any]]:
                 yield found
 
 
-def first_line(statement: Any) -> int:
-    """The line at which a statement begins, a function or class with its decorators."""
-    decorators = getattr(statement, "decorator_list", ())
-    return min([statement.lineno] + [one.lineno for one in decorators])
-
-
 def is_function(tree: ast.Module, line: int) -> bool:
     """Whether a function begins at a line."""
-    return any(first_line(node) <= line <= node.lineno for node, _ in functions_of(tree))
+    return any(uses.first_line(node) <= line <= node.lineno for node, _ in functions_of(tree))
 
 
 def functions_of(tree: ast.AST) -> Iterator[Tuple[Any, Optional[ast.ClassDef]]]:

@@ -93,7 +93,7 @@ def nodes_at(tree: Optional[ast.Module], line: int) -> Tuple[Any, ...]:
 
 
 def _holds(node: Any, line: int) -> bool:
-    first = _begins(node) if isinstance(node, DEFINITIONS) else getattr(node, "lineno", line)
+    first = first_line(node) if isinstance(node, DEFINITIONS) else getattr(node, "lineno", line)
     return first <= line <= (getattr(node, "end_lineno", None) or line)
 
 
@@ -103,9 +103,10 @@ def only_named(tree: Optional[ast.Module], name: Optional[str]) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def _begins(function: Any) -> int:
-    """The line where a function begins, with its decorators."""
-    return min([function.lineno] + [one.lineno for one in function.decorator_list])
+def first_line(statement: Any) -> int:
+    """The line at which a statement begins, a function or class with its decorators."""
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno] + [one.lineno for one in decorators])
 
 
 def class_at(file: str, line: int) -> str:
@@ -129,7 +130,7 @@ def body_line(file: str, line: int) -> int:
     """
     tree = parsed(file) if file and line else None
     for one in functions_of(tree):
-        if _begins(one) <= line <= one.body[0].lineno:
+        if first_line(one) <= line <= one.body[0].lineno:
             return int(one.body[0].lineno)
     return 0
 
@@ -155,7 +156,7 @@ def function_around(file: str, line: int) -> Optional[Any]:
 
 def first_lines(function: Any) -> Iterator[int]:
     """The lines at which a function may be said to begin: its decorators', and up to its body."""
-    yield from range(_begins(function), function.body[0].lineno + 1)
+    yield from range(first_line(function), function.body[0].lineno + 1)
 
 
 def lines_naming(file: str, line: int, name: str) -> List[int]:
@@ -174,8 +175,8 @@ def function_starting_at(file: str, line: int) -> Optional[Any]:
     """
     found = None
     for node in functions_of(parsed(file) if file and line else None):
-        if _begins(node) <= line <= node.body[0].lineno:
-            if found is None or _begins(node) >= _begins(found):
+        if first_line(node) <= line <= node.body[0].lineno:
+            if found is None or first_line(node) >= first_line(found):
                 found = node
     return found
 
