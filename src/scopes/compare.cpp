@@ -133,7 +133,8 @@ std::vector<ScopeMismatch> compare_scopes(const Ast& ast, const ScopeTree& tree)
     last = scope.code;
     const bool by_itself = bare && !scope.inlined;
     for (const auto& [name, symbol] : scope.symbols.entries()) {
-      const auto access = [&]() -> std::uint8_t {
+      // Clang 14 and 15 cannot capture a structured binding itself.
+      const auto access = [&accesses, &name = name]() -> std::uint8_t {
         const std::uint8_t* found = accesses.at(name);
         return found ? *found : 0;
       };
