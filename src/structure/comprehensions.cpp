@@ -3,7 +3,6 @@
 // variables had hidden; without a region where it has no variables.
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <utility>
 
 #include "ast/comprehension.h"
@@ -176,8 +175,8 @@ Unbound unbound_variables(StructureGraph& s, ExprId comprehension, std::span<con
     for (ExprId id : all)
       if (const Expr& e = s.ast[id]; e.kind == ExprKind::Name || e.kind == ExprKind::CellRef)
         bound[e.a] = true;
-  for (ValueId v : std::views::reverse(saved)) {  // the last one is put back first
-    const std::uint32_t slot = s.at(v).arg;
+  for (auto v = saved.rbegin(); v != saved.rend(); ++v) {  // the last one is put back first
+    const std::uint32_t slot = s.at(*v).arg;
     if (slot >= code.slots.size()) continue;
     const StrId name = code.slots[slot].name;
     if (bound_late.at(name.index)) {
