@@ -9,6 +9,7 @@ from collections import Counter
 import depyf
 import torch
 import toy
+from programs import TORCH
 
 
 def of_toy():
@@ -63,4 +64,6 @@ def test_the_end_of_a_block_enters_few_functions(tmp_path):
 
 def test_each_source_is_parsed_once(tmp_path):
     entered = Counter(calls_at_the_end(tmp_path, of_many_files))
-    assert entered["of_break"] == 20 and entered["places_of"] < 50, entered.most_common(8)
+    # what an earlier torch tells of a line is parsed in a second form, since the first is no code
+    most = 50 if TORCH >= (2, 13) else 70
+    assert entered["of_break"] == 20 and entered["places_of"] < most, entered.most_common(8)

@@ -576,6 +576,56 @@ assert logging.getLogger("torch.__trace").handlers == []
 
 
 @needs_trace
+@pytest.mark.parametrize("listener", ["", "trace.addHandler(logging.NullHandler())"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "logging.disable(logging.CRITICAL)",
+        "logging.config.dictConfig({'version': 1})",  # disables the loggers that there are
+        "trace.addFilter(lambda record: False)",
+        "trace.setLevel(logging.ERROR)",
+    ],
+)
+def test_logging_that_hands_on_no_record_of_the_trace_changes_no_capture(
+    run_script, change, listener
+):
+    # in a process of its own: torch's handler of the trace leaves at its first record
+    run_script(
+        """
+import logging.config, torch, depyf
+trace = logging.getLogger("torch.__trace")
+%s
+%s
+with depyf.capture() as run:
+    function = torch.compile(lambda x, n: (x + n).sin(), backend="eager")
+    function(torch.ones(3), 2)
+    function(torch.ones(3), 3)
+first, second = run.entries()
+assert [len(entry.graphs) for entry in (first, second)] == [1, 1]
+assert second.reasons and not first.reasons
+assert not run.problems, run.problems
+"""
+        % (listener, change)
+    )
+
+
+@pytest.mark.skipif(compat.trace_logger() is not None, reason="this torch traces what it logged")
+def test_disabled_logging_changes_no_capture_where_torch_only_logs(run_script):
+    done = run_script(
+        """
+import logging, torch, depyf
+logging.disable(logging.CRITICAL)
+with depyf.capture() as run:
+    torch.compile(lambda x: (x + 1).sin(), backend="eager")(torch.ones(3))
+(entry,) = run.entries()
+assert entry.graphs and entry.guards, entry
+assert not run.problems, run.problems
+"""
+    )
+    assert not done.stdout + done.stderr
+
+
+@needs_trace
 def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
     seen, heard = traced_kinds(monkeypatch), []
 

@@ -59,7 +59,7 @@ def _with_all_frames(details: Any) -> Any:
 
 class _TakeText(logging.Filter):
     """Hands each text of a logger to `take`, which must not raise. The text goes on to the log only
-    if the logger was enabled before.
+    if the logger was enabled before, and logging is not disabled.
     """
 
     def __init__(self, take: Callable[[logging.LogRecord], None], was_enabled: bool) -> None:
@@ -69,7 +69,7 @@ class _TakeText(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         compat.untraced(self._take, record)
-        return self._was_enabled
+        return self._was_enabled and logging.root.manager.disable < record.levelno
 
 
 def log_source(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
@@ -291,7 +291,7 @@ class Hub:
     def traced(self, record: logging.LogRecord) -> None:
         """The handler of the structured trace; never raises."""
         metadata = getattr(record, "metadata", None)
-        if not isinstance(metadata, dict):
+        if not isinstance(metadata, dict) or compat.trace_is_held_back():
             return
         kind = record_kind(metadata)
         if kind and kind not in SKIPPED:

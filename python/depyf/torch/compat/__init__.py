@@ -110,6 +110,7 @@ from depyf.torch.compat.records import (
     payload_text,
     remove_trace_handler,
     surroundings_of,
+    trace_is_held_back,
     trace_logger,
 )
 from depyf.torch.compat.switches import (
@@ -204,6 +205,7 @@ __all__ = [
     "step_into",
     "stop_asking",
     "surroundings_of",
+    "trace_is_held_back",
     "trace_logger",
     "traced_graph",
     "traced_module",

@@ -68,17 +68,17 @@ class _AskedLevels(Dict[int, bool]):
     """What a logger remembers of which levels are enabled, with one that is, whatever the level of
     the logger.
 
-    The level itself belongs to the program. Where Dynamo looks at each frame, those of logging
-    would be more of them, so there the answer is the logger's own.
+    The level itself belongs to the program, as does what `logging.disable` asks for: the filter
+    that takes a text hands it on only where both allow it. Where Dynamo looks at each frame, those
+    of logging would be more of them, so there the answer is the logger's own.
     """
 
-    def __init__(self, logger: logging.Logger, level: int) -> None:
+    def __init__(self, level: int) -> None:
         super().__init__()
-        self.logger = logger
         self.levels = {level}
 
     def __getitem__(self, level: int) -> bool:
-        if level in self.levels and not self.logger.manager.disable >= level:
+        if level in self.levels:
             change = find_set_eval_frame() if DYNAMO_HOOKS in sys.modules else None
             before = change(None) if change is not None else None
             if change is None or before is None:
@@ -96,7 +96,7 @@ def ask_for(logger: logging.Logger, level: int) -> None:
     if isinstance(known, _AskedLevels):
         known.levels.add(level)
     elif isinstance(known, dict):
-        logger._cache = _AskedLevels(logger, level)  # type: ignore[attr-defined]
+        logger._cache = _AskedLevels(level)  # type: ignore[attr-defined]
     else:
         note_unavailable("texts of torch's log", "logging keeps no record of enabled levels")
 

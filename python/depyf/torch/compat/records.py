@@ -46,18 +46,22 @@ class _AskedHandlers(List[Any]):
     answer is no, as without depyf, and depyf computes the record itself meanwhile. So what a
     payload raises does not pass through torch into the program, and no logging that the program may
     have changed (its factory of records, its filters) is part of it.
+
+    Torch's own handler stays until it gets its first record. Where logging may hand none on, as
+    after `logging.disable` or a configuration that disables the loggers there are, it stays for
+    ever: depyf computes the records itself then, too.
     """
 
     ours: Any = None
     take: Callable[[Offered], None]
 
     def __bool__(self) -> bool:
-        if len(self) != 1 or self[0] is not self.ours:
-            return len(self) > 0
+        others = len(self) != 1 or self[0] is not self.ours
         frame = sys._getframe(1)
         if name_of(frame.f_code) == "trace_structured":
-            untraced(self._offer, frame.f_locals)
-        return False
+            if not others or (len(self) > 1 and untraced(trace_is_held_back)):
+                untraced(self._offer, frame.f_locals)
+        return others and len(self) > 0
 
     def _offer(self, given: Any) -> None:
         name, details = given.get("name"), given.get("metadata_fn")
@@ -70,6 +74,15 @@ class _AskedHandlers(List[Any]):
         found = _AskedHandlers(self)
         found.ours, found.take = self.ours, self.take
         return found
+
+
+def trace_is_held_back() -> bool:
+    """Whether logging may hand on no record of the trace: its logger is disabled or filtered.
+
+    A handler does not use what it gets nevertheless: depyf has computed it.
+    """
+    logger = logging.getLogger(TRACE_LOGGER)
+    return bool(logger.disabled or logger.filters or not logger.isEnabledFor(logging.DEBUG))
 
 
 def add_trace_handler(handler: logging.Handler, take: Callable[[Offered], None]) -> None:
