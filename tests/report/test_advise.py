@@ -214,7 +214,7 @@ def test_a_compile_that_does_not_read_a_number_does_not_fit_any():
     entry = again("/a/b.py", 1, 1.0, "self.at == 0")
     entry["guards"] = [{"text": "L['push'] == False"}, {"text": "not hasattr(L['self'], 'at')"}]
     (change,) = advise.changes(run_of([entry]))
-    assert change.words == "`self.at` was 0, is another number; this compile does not look at it"
+    assert change.words == "`self.at` was 0, is another number; this compile does not depend on it"
     entry["guards"] += [{"text": "___check_type_id(L['self'].at, 7), type=<class 'int'>"}]
     (change,) = advise.changes(run_of([entry]))
     assert change.words == "`self.at` was 0, is another number; from here on any number fits"
@@ -836,9 +836,7 @@ def test_what_is_a_constant_again_is_not_advised_to_be_made_symbolic(reason, gua
 
     change = change_of(guard)
     assert change.row == row + " used as a constant" and "do" in change.advice
-    assert (
-        "the compile for this value is for it alone" in change.words and "not help" in change.advice
-    )
+    assert "is for that value only" in change.words and "not help" in change.advice
     other = guard.replace("[2, 4]", "[2, None]").replace("L['", "L['other_")
     assert change_of(other).row == row
 
@@ -1182,7 +1180,7 @@ def test_other_reasons_of_a_recompile_are_told_in_a_sentence_of_their_own():
     entry["reasons"].append("0/1: self.count == 2")
     (change,) = advise.changes(run_of([entry]))
     assert change.words.endswith(
-        "is for it alone, too. Earlier compiles did not fit for other reasons, too: "
+        "is for that value only. Earlier compiles did not fit for other reasons, too: "
         "`self.count` was 2, is another number"
     )
 

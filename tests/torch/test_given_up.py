@@ -136,11 +136,11 @@ def test_a_function_with_nothing_to_compile(tmp_path):
     )
     assert "torch ran it from this file up to compile 0/1, and no longer tries it" in readme
     assert "torch runs it from this file" not in readme
-    assert "0/1 → ✕ not compiled: its earlier compiles run no more" in readme
+    assert "0/1 → ✕ not compiled: its earlier compiles no longer run" in readme
     document = summary.load(str(tmp_path))
     said = summary.summary(document)
     assert re.search(r"runs uncompiled: \S*sometimes \S+, from compile 0/1 on", said)
-    assert "torch runs 0 of them, and has ceased to try 1" in said
+    assert "torch runs 0 of them, and no longer tries 1" in said
     advised = advise.text(document)
     assert re.search(r"sometimes runs uncompiled at each call from compile 0/1 on because", advised)
     assert "Decide in front of the compiled function" in advised

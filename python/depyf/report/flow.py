@@ -455,7 +455,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
 
 
 #: of a compile after which torch skips the function
-_ENDS = ": its earlier compiles run no more"
+_ENDS = ": its earlier compiles no longer run"
 #: what the boxes are, for who points at one
 _GRAPH = (
     "captured graph: the operations on tensors that torch found in the code (ops), which are "

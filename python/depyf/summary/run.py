@@ -73,7 +73,7 @@ def summary(
                 number["proven"],
                 code,
                 number["replaced"],
-                ", and has ceased to try %d" % number["skipped"] if number["skipped"] else "",
+                ", and no longer tries %d" % number["skipped"] if number["skipped"] else "",
                 ", %d of another block of the program" % number["inner"] if number["inner"] else "",
             )
         )

@@ -149,7 +149,7 @@ result = [x if k == 2 else f(x, k) for k in (3, 2, 3)]
 """,
             )
         ],
-        reason=r"^nothing to compile, and what was compiled before runs no more$",
+        reason=r"^nothing to compile, and what was compiled before no longer runs$",
     ),
     row(
         "nothing to compile on a side",

@@ -94,7 +94,7 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     if reason["row"] in ("length", "other length") and _has_texts(node, reason):
         words.describe_texts(reason)
     if node.is_resume and reason["kind"] == "value" and words.is_kept(reason):
-        if not reason["help"] or "is for it alone, too" in reason["words"]:
+        if not reason["help"] or "is for that value only" in reason["words"]:
             words.describe_kept(reason, line)
     if reason["kind"] == "global state":
         _compare_states(node, reason)

@@ -61,7 +61,7 @@ def describe_constant(
         keep_unless_dynamic(found)
     if row is None:
         return
-    found["words"] += "; the compile for this value is for it alone, too"
+    found["words"] += "; this compile, too, is for that value only"
     if row == "integer used as a constant":
         row = _constant_row(found)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
@@ -386,7 +386,7 @@ def describe_any(
     named = re.compile(r"(?<![\w.'\"])%s(?![\w(])" % re.escape(name))
     is_read = any(named.search(one) for one in guards)
     if not is_read:
-        any_number = "is another number; this compile does not look at it"
+        any_number = "is another number; this compile does not depend on it"
     elif asked:
         any_number += _conditions(asked[0], asked, name)
     only = "is another number; the compile for it fits the numbers"

@@ -168,7 +168,7 @@ def of_nothing(entry: Document, ends: bool) -> Optional[Said]:
     other compiles, and for what a compiled function only calls.
 
     Args:
-        ends: whether the function had been compiled before, so that its compiles run no more.
+        ends: whether the function had been compiled before, so that its compiles no longer run.
     """
     stack = entry.get("user_stack") or ()
     if entry.get("name") or len(stack) < 2:
@@ -181,7 +181,7 @@ def of_nothing(entry: Document, ends: bool) -> Optional[Said]:
     if len(callers) < 2 or not _COMPILED_HERE.search(callers[0]) or in_library(callers[1]):
         return None
     text = "nothing to compile"
-    text += ", and what was compiled before runs no more" * ends
+    text += ", and what was compiled before no longer runs" * ends
     return dict(of_break({"reason": text, "text": text}), raised=False)
 
 

@@ -120,7 +120,7 @@ _FIGURES = (
     ("no compile time", "the change saves no compiling"),
     ("no more compile time", "the changes above it save the same compiles"),
     ("no figure", "what it saves is not known, since other code is compiled then"),
-    ("no figure yet", "another break or change, which it names, is to be seen to as well"),
+    ("no figure yet", "another break or change, which it names, needs a change as well"),
     ("may save or cost compile time", "torch traces further then, up to the next break"),
 )
 _SPENT = (
