@@ -96,6 +96,8 @@ std::string global_word(std::string_view global) {
     return std::string(global.substr(0, end));
   }
   if (global.starts_with("__builtins_dict__")) return "builtins_dict";
+  // The digits at the end of `__resume_at_8_4_…_9910_62a727670027` are no address.
+  if (global.starts_with("__resume_at_")) return {};
   // An object's address, and perhaps the number of a compile: `___module_torch_1400…_c1`.
   std::string_view number, stem = without_number(global, number);
   if (stem.ends_with("_c") && !number.empty()) {

@@ -126,6 +126,12 @@ def test_what_a_function_of_a_closure_is_given_has_the_names_of_its_parameters(c
     assert "y = resume_at_8_4(fns, values, x, loss, scale)" in body
 
 
+def test_digits_at_the_end_of_a_resume_function_are_no_address():
+    name = "__resume_at_112_3_5b3bd430_dfd0_48a2_9910_62a727670027"
+    result = readable("def f(x):\n    return %s(x)\n" % name)
+    assert result.readable == {} and "return %s(x)" % name in result.source
+
+
 def test_the_name_of_a_value_has_no_address():
     result = readable(
         "def f(x):\n"

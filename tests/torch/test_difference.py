@@ -60,6 +60,15 @@ def test_the_same_program_twice(dumps, capsys):
     assert code == 0 and "no differences" in out
 
 
+def test_a_function_that_is_compiled_after_another_is_the_same(dumps, capsys):
+    """Torch's number of it, which its files tell, is another."""
+    base = dumps["base"]
+    dump(base / "behind", (torch.ones(3),), functions=(lambda x: x - 1, first))
+    code, out, _ = run_diff(capsys, dumps["a"], base / "behind")
+    assert code == 1 and "+ function, compiled once" in out
+    assert "~ " not in out and "first" not in out, out
+
+
 def test_a_changed_graph(dumps, capsys):
     code, out, _ = run_diff(capsys, dumps["a"], dumps["changed"])
     assert code == 1

@@ -619,6 +619,7 @@ with depyf.capture() as run:
     torch.compile(lambda x: (x + 1).sin(), backend="eager")(torch.ones(3))
 (entry,) = run.entries()
 assert entry.graphs and entry.guards, entry
+assert entry.metrics["graph_op_count"] == 2, entry.metrics
 assert not run.problems, run.problems
 """
     )

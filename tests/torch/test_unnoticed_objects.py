@@ -4,6 +4,7 @@ block.
 
 import contextlib
 import enum
+import linecache
 import logging
 import threading
 import types
@@ -12,6 +13,7 @@ import depyf
 import pytest
 import torch
 from depyf.recompile import PROVEN
+from programs import TORCH
 
 WAYS = ("capture", "prepare_debug")
 
@@ -84,9 +86,12 @@ def interrupts(cls):
 def test_types_are_named_without_their_metaclass(tmp_path, way, on_repr):
     want = plainly(lambda: registry(on_repr))
     have, run = with_depyf(way, tmp_path, lambda: registry(on_repr))
-    assert have == want == [[3.0]] * 3
-    assert [entry for entry in run.entries() if any("Settings" in str(g) for g in entry.guards)]
+    assert have == want
     assert not run.problems
+    if TORCH >= (2, 13):  # an earlier torch asks the metaclass itself, or has no such guard
+        assert want == [[3.0]] * 3
+        guards = [str(guard) for entry in run.entries() for guard in entry.guards]
+        assert any("Settings" in guard for guard in guards)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -102,8 +107,11 @@ def test_a_lock_that_the_caller_holds_is_not_taken(tmp_path, way):
         with lock:
             return registry(takes)
 
+    assert plainly(action) == [[3.0]] * 3
+    asked = len(free)
     assert with_depyf(way, tmp_path, action)[0] == [[3.0]] * 3
-    assert free == []
+    assert len(free) == 2 * asked
+    assert asked == 0 or TORCH < (2, 13)  # an earlier torch asks the metaclass itself
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -147,8 +155,10 @@ def test_a_guard_tree_is_the_text_of_torch(tmp_path, way):
     finally:
         compat.payload_of = take
     assert len(made) == len(texts) == 1
-    want = texts[0].replace("<enum 'Color'>", type.__repr__(Color))
-    assert made[0].rpartition("\nGuard latency")[0] == want
+    named = type.__repr__(Color)
+    want, have = texts[0].replace("<enum 'Color'>", named), made[0].rpartition("\nGuard latency")[0]
+    # an earlier torch asks the metaclass when it makes the guard
+    assert (have if TORCH >= (2, 13) else have.replace("<enum 'Color'>", named)) == want
 
 
 def reads():
@@ -163,7 +173,9 @@ def reads():
 
     scope = Globals(brk=torch._dynamo.graph_break)
     text = "def used(x):\n    y = x + 1\n    brk()\n    return y * two\n"
-    exec(text, scope)
+    filename = "<text that reads globals>"  # torch up to 2.12 wraps a function without source
+    linecache.cache[filename] = len(text), None, text.splitlines(True), filename
+    exec(compile(text, filename, "exec"), scope)
     dict.__setitem__(scope, "two", 2)
     call = torch.compile(dict.__getitem__(scope, "used"), backend="eager")
     found = [outcome(call, torch.ones(1)) for _ in range(2)]

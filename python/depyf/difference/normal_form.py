@@ -7,6 +7,10 @@ _RULES = (
     (re.compile(r"__compiled_fn_\d+"), "__compiled_fn"),
     (re.compile(r"__resume_at_\d+_\d+"), "__resume"),
     (re.compile(r"resumed after line \d+"), "resumed"),
+    # of the head of a file: torch numbers the functions of a process in the order of their first
+    # calls, and lines above may be others
+    (re.compile(r"\bcompile (?:!\d+/)?\d+/\d+: "), ""),
+    (re.compile(r"(?<=the graph break at )line \d+(?: \([^()\n]*:\d+\))?"), "its line"),
     (re.compile(r"(torch_dynamo_resume_in_\w+?)_at_\d+"), r"\1"),
     (re.compile(r"__transformed_code_\d+_for_"), "__transformed_code_for_"),
     (re.compile(r"(___context_manager|__builtins_dict__|__gen_rand_values|___stack)_\w+"), r"\1"),

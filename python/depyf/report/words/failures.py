@@ -5,7 +5,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Tuple
 
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
-from depyf.report.words.breaks import OF_REST, Said, gives_up, of_break, then_of
+from depyf.report.words.breaks import OF_REST, Said, gives_up, of_break
 from depyf.report.words.stacks import (
     frame_places,
     in_library,
@@ -32,7 +32,9 @@ def given_up(entry: Document) -> Dict[str, str]:
     metrics = entry.get("metrics") or {}
     texts = [str(one.get("text")) for one in entry.get("breaks") or ()]
     why = "nothing to compile" if metrics else ""
-    why = "not compiled" if why and any(map(then_of, texts)) else why
+    # where torch can cut a graph at its break, it makes code; earlier ones do not tell why they do
+    # not
+    why = "not compiled" if why and texts else why
     if is_limit(failure):
         why = "recompile limit"
     elif failure:

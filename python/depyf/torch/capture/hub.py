@@ -222,7 +222,8 @@ class Hub:
         for kind, logger in compat.artifact_loggers().items():
             if kind not in self._taken:
                 self._taken.add(kind)
-                self._take(kind, logger, logging.DEBUG)
+                level = logging.INFO if kind == compat.METRICS else logging.DEBUG
+                self._take(kind, logger, level)
 
     def _attach_fusion(self) -> None:
         # inductor is imported when it is first used, which is after a block was opened
