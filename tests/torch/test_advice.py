@@ -31,6 +31,9 @@ from depyf.report import overview, words  # noqa: E402
 PINNED = TORCH >= (2, 13)
 #: row -> (the first torch that has the problem of its pair, the first that has it no more)
 MET_IN = {
+    "branch on a drawn number": ((2, 13), (2, 15)),
+    "length of a list in a new object": ((2, 13), (2, 15)),
+    "loop by a drawn number": ((2, 13), (2, 15)),
     "drawn by Python": ((2, 13), (2, 15)),
     "integer in a text": ((2, 15), (9, 0)),
     "nothing to compile on a side": ((2, 13), (2, 15)),

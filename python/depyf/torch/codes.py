@@ -257,7 +257,7 @@ def _first_effect(consts: Tuple[Any, ...], listed: List[Instruction]) -> Optiona
     """The first of these operations that does something; None where a value is dropped, and then
     None returned.
     """
-    first = next((one for one in listed if one.name != "NOP"), listed[0])
+    first = next((one for one in listed if one.name not in ("NOP", "NOT_TAKEN")), listed[0])
     rest = (one for one in listed if one.name == "POP_TOP" or one.name not in _SILENT)
     dropped = False
     for one in rest:

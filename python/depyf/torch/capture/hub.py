@@ -57,19 +57,23 @@ def _with_all_frames(details: Any) -> Any:
     return dict(details, stack=frames + stack[-1:])
 
 
+#: of what torch logs in place of records: graphs of AOTAutograd and figures with the higher one
+_LEVELS = (logging.DEBUG, logging.INFO)
+
+
 class _TakeText(logging.Filter):
     """Hands each text of a logger to `take`, which must not raise. The text goes on to the log only
-    if the logger was enabled before, and logging is not disabled.
+    if its level was enabled before, and logging is not disabled.
     """
 
-    def __init__(self, take: Callable[[logging.LogRecord], None], was_enabled: bool) -> None:
+    def __init__(self, take: Callable[[logging.LogRecord], None], lowest: int) -> None:
         super().__init__()
         self._take = take
-        self._was_enabled = was_enabled
+        self._lowest = lowest
 
     def filter(self, record: logging.LogRecord) -> bool:
         compat.untraced(self._take, record)
-        return self._was_enabled and logging.root.manager.disable < record.levelno
+        return record.levelno >= max(self._lowest, logging.root.manager.disable + 1)
 
 
 def log_source(new_code: types.CodeType, shared: Dict[str, Any]) -> None:
@@ -102,7 +106,7 @@ class Hub:
         self._at_exit = False
         self._hook: Any = None
         self._handler: Optional[_TraceHandler] = None
-        self._filters: List[Tuple[logging.Logger, _TakeText, int]] = []
+        self._filters: List[Tuple[logging.Logger, _TakeText]] = []
         self._taken: Set[str] = set()  # kinds of texts that replace records of the trace
         self._fusion_attached = False
         self._fusion: List[Callable[[], None]] = []  # each ends the watch on one of its loggers
@@ -203,27 +207,28 @@ class Hub:
             self._formatted = compat.watch_formatted_graphs(self.formatted)
 
     def _release_filters(self) -> None:
-        for logger, taker, level in self._filters:
+        for logger, taker in self._filters:
             logger.removeFilter(taker)
-            compat.stop_asking(logger, level)
+            for level in _LEVELS:
+                compat.stop_asking(logger, level)
         for end in self._fusion:
             end()
         self._filters, self._taken = [], set()
         self._fusion, self._fusion_attached = [], False
 
-    def _take(self, kind: str, logger: logging.Logger, level: int) -> None:
+    def _take(self, kind: str, logger: logging.Logger) -> None:
         take = functools.partial(self.logged, kind)
-        taker = _TakeText(take, logger.isEnabledFor(level))
-        self._filters.append((logger, taker, level))
+        taker = _TakeText(take, logger.getEffectiveLevel())
+        self._filters.append((logger, taker))
         logger.addFilter(taker)
-        compat.ask_for(logger, level)
+        for level in _LEVELS:
+            compat.ask_for(logger, level)
 
     def _attach_artifacts(self) -> None:
         for kind, logger in compat.artifact_loggers().items():
             if kind not in self._taken:
                 self._taken.add(kind)
-                level = logging.INFO if kind == compat.METRICS else logging.DEBUG
-                self._take(kind, logger, level)
+                self._take(kind, logger)
 
     def _attach_fusion(self) -> None:
         # inductor is imported when it is first used, which is after a block was opened
@@ -236,7 +241,7 @@ class Hub:
                 self._fusion.append(compat.watch_fusion(logger, take))
             skips = compat.cudagraph_logger()
             if skips is not None:
-                taker = _TakeText(self.skipped_cudagraph, True)
+                taker = _TakeText(self.skipped_cudagraph, logging.NOTSET)
                 skips.addFilter(taker)
                 self._fusion.append(functools.partial(skips.removeFilter, taker))
 
@@ -292,8 +297,14 @@ class Hub:
     def traced(self, record: logging.LogRecord) -> None:
         """The handler of the structured trace; never raises."""
         metadata = getattr(record, "metadata", None)
-        if not isinstance(metadata, dict) or compat.trace_is_held_back():
+        if not isinstance(metadata, dict):
             return
+        try:
+            if compat.trace_is_held_back():
+                return
+        except Exception as error:
+            pass_on()
+            self._tell("asking for the handlers of torch's trace", error)
         kind = record_kind(metadata)
         if kind and kind not in SKIPPED:
             self._told(kind, metadata, lambda: getattr(record, "payload", None))
