@@ -26,6 +26,7 @@ void classify_regions(StructureGraph& s);             // regions.cpp
 void join_dropped_values(StructureGraph& s);          // dropped_values.cpp
 void join_copied_merges(StructureGraph& s);           // copied_merges.cpp
 void join_exit_copies(StructureGraph& s);             // exit_copies.cpp
+void join_threaded_tests(StructureGraph& s);          // threaded_tests.cpp
 void join_module_ends(StructureGraph& s);             // structure.cpp
 void fold_async_for(StructureGraph& s);               // loops.cpp
 void fold_inlined_comprehensions(StructureGraph& s);  // comprehensions.cpp

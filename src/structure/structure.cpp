@@ -246,6 +246,8 @@ constexpr Step kSteps[] = {
        r.untidied = r.s.changes;
        r.s.tidy_jumps();
      }},
+    // before folding: the test where values meet would become part of a larger expression
+    {"threaded-tests", [](Reshaping& r) { join_threaded_tests(r.s); }},
     {"module-ends", [](Reshaping& r) { join_module_ends(r.s); }},
     // before folding: the handler's remainder becomes ordinary code
     {"async-for", [](Reshaping& r) { fold_async_for(r.s); }},

@@ -42,6 +42,7 @@ EXPRESSIONS = [
     (6, "f(<e>)"), (5, "self.m(<e>, <e>)"), (4, "x.h()"), (10, "<o> + x"), (5, "n * <o>"), (6, "items[<e>]"), (6, "[k + 1 for k in <o>]"),
     (3, "[f(k) for k in <o> if k and not x]"), (4, "(<o> if <c> else <o>)"), (4, "(<c>)"), (4, "{0: <e>, 1: <e>}"), (4, "f'{x.y}-{n!r}'"), (2, "lambda v: <o>"),
     (4, "any(k == x for k in <o>)"), (1, "(not (0j and (<e>)))"), (1, "(1 + (5 or (<e>)))"), (5, "(<e>, <e>)"),
+    (1, "((<o> if <c> else <t> and <t>) or <o>)"), (1, "((<t> or <t> if <c> else <o>) and <o>)"),
 ]  # fmt: skip
 TESTS = ["a", "x", "n", "items", "self.ok", "x.y", "f(x)"]
 CONDITIONS = [
