@@ -48,6 +48,21 @@ bool compiler_assigns(const Rewriter& r, const Stmt& s) {
   return name && std::find(std::begin(names), std::end(names), r.text(name)) != std::end(names);
 }
 
+/// Before the first statement of a body that may be an annotation: behind what the compiler puts
+/// there, and behind `from __future__ import …`.
+std::size_t first_annotatable(const Rewriter& r) {
+  const auto imports_future = [&](const Stmt& s) {
+    if (!r.assigned_name(s) || r.ast[s.e[0]].kind != ExprKind::ImportedName) return false;
+    const Expr& module = r.ast[r.ast[s.e[0]].kids[0]];
+    return module.kind == ExprKind::ImportModule && r.text(StrId(module.a)) == "__future__";
+  };
+  std::size_t at = 0;
+  while (at < r.body.size() &&
+         (compiler_assigns(r, r.ast[r.body[at]]) || imports_future(r.ast[r.body[at]])))
+    ++at;
+  return at;
+}
+
 /// Is the last statement the compiler's own `__qualname__ = …` or `__module__ = …`?
 bool ends_in_prologue(const Rewriter& r, const std::vector<StmtId>& out) {
   if (r.role != Role::Class || out.empty()) return false;
@@ -58,33 +73,18 @@ bool ends_in_prologue(const Rewriter& r, const std::vector<StmtId>& out) {
   });
 }
 
-/// `name: annotation`, taking over `name = value` when that is the statement before.
-void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, ExprId annotation) {
-  Stmt s;
-  s.kind = StmtKind::AnnAssign;
-  s.origin = r.ast[origin].origin;
-  s.absorbed = r.ast[origin].absorbed;
-  s.e[1] = annotation;
-  if (!out.empty() && r.assigned_name(r.ast[out.back()]) == name && !ends_in_prologue(r, out)) {
-    const Stmt& before = r.ast[out.back()];
-    s.e[0] = before.list[0];
-    s.e[2] = before.e[0];
-    s.origin = before.origin;
-    const StmtId id = r.ast.add(s);
-    r.absorb(id, out.back());
-    out.back() = id;
-  } else {
-    s.e[0] = r.ast.name(name, s.origin);
-    out.push_back(r.ast.add(s));
-  }
+/// What an `import` binds a name to.
+constexpr bool is_imported(ExprKind kind) {
+  return kind == ExprKind::ImportModule || kind == ExprKind::ImportedName;
 }
 
-/// A function or class that a statement of its own defines, decorated or not: no annotation stands
-/// there.
+/// A function or class that a statement of its own defines, decorated or not, or what is imported:
+/// no annotation stands there.
 bool is_definition(const Rewriter& r, ExprId value) {
   for (;;) {
     const Expr& e = r.ast[value];
-    if (e.kind == ExprKind::ClassBuilder) return true;
+    if (e.kind == ExprKind::ClassBuilder || e.kind == ExprKind::Intrinsic || is_imported(e.kind))
+      return true;
     if (const CodeId code = r.function_code(value)) {
       const Role role = role_of(r.module, code);
       return role == Role::Function || role == Role::GenericScope;
@@ -98,6 +98,28 @@ bool is_definition(const Rewriter& r, ExprId value) {
     } else {
       return false;
     }
+  }
+}
+
+/// `name: annotation`, taking over `name = value` when that is the statement before.
+void annotate(Rewriter& r, std::vector<StmtId>& out, StmtId origin, StrId name, ExprId annotation) {
+  Stmt s;
+  s.kind = StmtKind::AnnAssign;
+  s.origin = r.ast[origin].origin;
+  s.absorbed = r.ast[origin].absorbed;
+  s.e[1] = annotation;
+  if (!out.empty() && r.assigned_name(r.ast[out.back()]) == name && !ends_in_prologue(r, out) &&
+      !is_definition(r, r.ast[out.back()].e[0])) {
+    const Stmt& before = r.ast[out.back()];
+    s.e[0] = before.list[0];
+    s.e[2] = before.e[0];
+    s.origin = before.origin;
+    const StmtId id = r.ast.add(s);
+    r.absorb(id, out.back());
+    out.back() = id;
+  } else {
+    s.e[0] = r.ast.name(name, s.origin);
+    out.push_back(r.ast.add(s));
   }
 }
 
@@ -488,7 +510,7 @@ class Placer {
     const auto copy_to = [&](std::size_t end) {
       for (; cursor < end; ++cursor) out.push_back(in_test(r_.body[cursor]));
     };
-    while (cursor < r_.body.size() && compiler_assigns(r_, r_.ast[r_.body[cursor]])) ++cursor;
+    cursor = first_annotatable(r_);
     out.assign(r_.body.begin(), r_.body.begin() + static_cast<std::ptrdiff_t>(cursor));
     find_assignments();
     std::vector<std::size_t> bounds(annotations_.size() + 1, r_.body.size());
@@ -667,9 +689,7 @@ void insert_empty_annotation(Rewriter& r, bool conditional) {
     added = r.ast.add(test);
   }
   std::vector<StmtId> body(r.body.begin(), r.body.end());
-  std::size_t at = 0;
-  while (at < body.size() && compiler_assigns(r, r.ast[body[at]])) ++at;
-  body.insert(body.begin() + static_cast<std::ptrdiff_t>(at), added);
+  body.insert(body.begin() + static_cast<std::ptrdiff_t>(first_annotatable(r)), added);
   r.body = r.ast.arena.copy(body);
 }
 
@@ -775,7 +795,8 @@ bool makes_definition(const Rewriter& r, ExprId value) {
   collect_below(r.ast, below);
   return std::any_of(below.begin(), below.end(), [&](ExprId id) {
     const ExprKind kind = r.ast[id].kind;
-    if (kind == ExprKind::Intrinsic || kind == ExprKind::ClassBuilder) return true;
+    if (kind == ExprKind::Intrinsic || kind == ExprKind::ClassBuilder || is_imported(kind))
+      return true;
     const CodeId code = r.function_code(id);
     if (!code) return false;
     const Role role = role_of(r.module, code);

@@ -202,6 +202,7 @@ class Writer:
                     inner + rng.choice(["b: %s = 1", "log(str(%s))", "pass # %s"]) % params[0]
                 )
             self.params = known
+            lines += self.annotated_again(indent, name)
             if generic or result or ": " in parameters:
                 lines.append(indent + "log(typed(%s))" % name)
             call = ["log(%s())" % name, "log(%s())" % name, "log([%s() for %s in (1, 2)])" % (name, self.name())]  # fmt: skip
@@ -228,6 +229,7 @@ class Writer:
                     inner + "log(typed(m))",
                 ]  # fmt: skip
             self.params = known
+            lines += self.annotated_again(indent, name)
             if generic:
                 lines.append(indent + "log(typed(%s))" % name)
             return lines + [indent + "log(names(vars(%s)), %s.__qualname__)" % (name, name)]
@@ -249,6 +251,14 @@ class Writer:
         if MINOR >= 11 and kind == "class" and self.dead.random() < 0.1:  # needs bytes
             return lines + [indent + "except* a and 9223372036854775807:", inner + "pass"]
         return lines + [indent + "except Exception as %s:" % self.name()] + self.body(depth - 1, inner, kind)  # fmt: skip
+
+    def annotated_again(self, indent, name):
+        """What was just defined has a statement of its own that annotates it, or an import has."""
+        if self.dead.random() >= 0.08:
+            return []
+        annotated = self.dead.choice([name, name, "sys", "path"])
+        imported = {"sys": ["import sys"], "path": ["from os import path"]}.get(annotated, [])
+        return [indent + line for line in imported + [annotated + ": int"]]
 
     def guarded(self, indent, text):
         return [indent + "try: " + text, indent + "except Exception as e: log(type(e).__name__)"]
