@@ -640,6 +640,13 @@ class Naming {
     return true;
   }
 
+  /// Whether a name is spelt as that of a class: `Linear`, and no constant such as `VOCAB`.
+  static bool is_class_name(std::string_view name) {
+    const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    return !name.empty() && name[0] >= 'A' && name[0] <= 'Z' &&
+           std::any_of(name.begin(), name.end(), is_lower);
+  }
+
   /// An instance of a class, by the words of the class: of `output_class` it is a `new_output`.
   static void push_instance(Words& back, Words words) {
     if (words.size() > 1 && words.back() == "class") {
@@ -889,7 +896,7 @@ class Naming {
           !words.back().ends_with("context"))
         words.back() += "_context";
       const std::string_view last = last_name(value);  // a class and one of it need two names
-      local.is_class = !last.empty() && last[0] >= 'A' && last[0] <= 'Z';
+      local.is_class = is_class_name(last);
       local.holder = is_holder(last);
       local.is_module = globals_.count(ast_[value].a) != 0 && ast_[value].kind == ExprKind::Name;
       const bool call = ast_[value].kind == ExprKind::Call;

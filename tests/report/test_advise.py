@@ -1,6 +1,7 @@
 """What `depyf run --advise` lists: each change once, and only changes."""
 
 import ast
+import difflib
 import re
 
 import pytest
@@ -1353,9 +1354,9 @@ def test_a_comprehension_that_torch_compiles_by_itself_goes_with_what_its_functi
     (change,) = advise.listing._listed(found, 3)
     assert change.advice == breaks.LEAVES.help[0].text
     assert [one.line for one in change.gone] == [6]
-    assert not advise.terminal._hinted(causes, False)
+    assert not advise.terminal._hinted(causes, [change], False)
     # and a compile that failed is told once
-    assert not advise.terminal._without_advice(found, causes, False)
+    assert not advise.terminal._without_advice(found, causes, [change], False)
 
 
 def test_one_compile_for_each_class_of_a_module_needs_no_action():
@@ -1431,8 +1432,8 @@ def test_no_tensor_is_advised_for_an_attribute_on_which_a_method_decides(tmp_pat
     reason = "self.drag == 0.0  # return self.damped(x * self.drag)  # %s:8 in step" % program
     (change,) = advise.changes(run_of([again(program, 7, 1.0, reason)], program=str(program)))
     assert (change.row == "float that decides") is row
-    helped = change.cause["reason"]["help"][0]
-    assert ("a tensor where the program sets it" in helped) is not row
+    helped = change.cause["reason"]["help"]
+    assert any("a tensor where the program sets it" in one for one in helped) is not row
 
 
 COUNTED = """import torch
@@ -2116,3 +2117,88 @@ def test_a_change_is_parsed_with_its_statement_alone():
             assert patches._compiles(LONG, tree, changed) == whole, changed
     changed = LONG.replace("+ 2", "+ 3")
     assert patches._changed_statements(LONG, tree, changed) == "x = 1 \\\n    + 3\n"
+
+
+def test_a_break_without_advice_and_without_a_hint_is_named(tmp_path):
+    program = tmp_path / "unknown.py"
+    program.write_text("def f(x):\n    return g(x)\n")
+    met = {"reason": "Nothing that anybody knows", "location": "%s:2" % program}
+    entries = [compiled(program, 1, 1.0, breaks=[met])]
+    lines = advise.text(run_of(entries)).splitlines()
+    assert any("unknown.py:2  Nothing that anybody knows" in one for one in lines), lines
+
+
+def test_a_switch_of_a_modules_mode_needs_no_action_whatever_else_differs(tmp_path):
+    program = tmp_path / "modes.py"
+    program.write_text("def f(x, model):\n    return model(x)\n")
+    mode = "0/0: model._modules['1'].training == True"
+    both = dict(compiled(program, 1, 0.5), reasons=["0/1: lr == 0.5", mode])
+    text = advise.text(run_of([both]))
+    assert "what needs no action:" in text and "train() and eval() each have" in text, text
+    assert "model[1].training was True" in text
+
+
+def _hunks_of(path, *changes):
+    """A unified diff of a program, of (old, new) lines."""
+    before = path.read_text().splitlines(True)
+    after = [dict(changes).get(one, one) for one in before]
+    return "".join(difflib.unified_diff(before, after, "a/p.py", "b/p.py", n=1))
+
+
+def test_a_patch_has_no_hunk_of_one_above_it(tmp_path):
+    program = tmp_path / "p.py"
+    program.write_text("".join("line %d\n" % one for one in range(30)))
+    first, second = ("line 3\n", "line 3\nset\n"), ("line 20\n", "LINE 20\n")
+    one, both = _hunks_of(program, second), _hunks_of(program, first, second)
+    left = patches.beyond(both, {1: one})
+    assert left == _hunks_of(program, first)
+    assert patches.beyond(one, {2: both}) == "its patch is a part of that of change 2"
+    assert patches.beyond(both, {3: one.replace("p.py", "q.py")}) == both
+
+
+@pytest.mark.parametrize(
+    "body, is_where",
+    [
+        ("            y = y * 2\n", True),
+        ("            y = y * 2\n            self.used[at] += 1\n", False),
+        ("            rows = mask.nonzero()\n            y[rows] += 1\n", False),
+    ],
+)
+def test_a_side_that_counts_or_scatters_is_nothing_for_torch_where(tmp_path, body, is_where):
+    program = tmp_path / "side.py"
+    program.write_text("def f(self, x, mask, at):\n    y = x + 1\n    if x.sum() > 1:\n%s" % body)
+    met = {"reason": "Data-dependent branching", "url": "gb0170.html"}
+    met["location"] = "%s:3" % program
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert ("torch.where" in change.advice) is is_where, change.advice
+
+
+@pytest.mark.parametrize(
+    "line, key",
+    [
+        ("    y = g(x, 5 if n > 2 else 0)\n", "number that chooses"),
+        ("    y = g(x, x if n > 2 else 0)\n", "number condition"),
+        ("    y = x * (5 if n > 2 else 0)\n", "number condition"),
+        ("    if n: y = g(x, n)\n", "number that chooses"),
+        ("    if n > 2: y = g(x, n)\n", "number condition"),
+    ],
+)
+def test_a_number_that_chooses_a_number_for_a_call_needs_no_tensor(tmp_path, line, key):
+    program = tmp_path / "chosen.py"
+    program.write_text("def f(x, n):\n" + line)
+    reason = "n <= 2  # %s  # %s:2 in f" % (line.strip(), program)
+    (node,) = overview.nodes_of([run_of([again(program, 1, 1.0, reason)])])
+    assert node.reasons[0]["row"] == key, node.reasons[0]
+
+
+def test_what_the_changes_advise_stands_first_at_a_recompile():
+    run = run_of([again("/a/b.py", 1, 0.5, "self.rate == 0.5")])
+    found = advise.Advice(run)
+    (change,) = found.listed()
+    assert found.nodes[0].reasons[0]["help"][0] == change.advice
+
+
+def test_torchs_own_diagnosis_is_called_no_guard(tmp_path):
+    said = "Unexpected recompilation: runtime guards failed even though they passed during "
+    (node,) = overview.nodes_of([run_of([again("/a/b.py", 1, 0.5, said + "analysis. Please")])])
+    assert node.reasons[0]["words"].startswith("torch names no guard that failed")

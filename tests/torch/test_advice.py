@@ -35,6 +35,7 @@ MET_IN = {
     "length of a list in a new object": ((2, 13), (2, 15)),
     "loop by a drawn number": ((2, 13), (2, 15)),
     "drawn by Python": ((2, 13), (2, 15)),
+    "element drawn by Python": ((2, 13), (2, 15)),
     "integer in a text": ((2, 15), (9, 0)),
     "nothing to compile on a side": ((2, 13), (2, 15)),
     "range of a computed number": ((2, 13), (2, 15)),
@@ -2996,3 +2997,39 @@ def test_that_an_object_draws_the_same_number_again_is_told_where_it_does(tmp_pa
     eager, compiled = ([[float(one) for one in row] for row in it["result"]] for it in scopes)
     for place in (0, 1):
         assert len({row[place] for row in compiled}) == 1 < len({row[place] for row in eager})
+
+
+_TIMED = """
+import contextlib
+import time
+times = []
+
+@contextlib.contextmanager
+def timer():
+    begin = time.perf_counter()
+    yield
+    times.append(time.perf_counter() - begin)
+
+@torch.compile(backend="eager")
+def f(x):
+    with timer():
+        y = x * 2
+        if y.sum().item() > 3:
+            y = y + 1
+    return y.sum().item()
+
+result = f(torch.ones(3))
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+def test_a_block_that_goes_with_its_clock_keeps_nothing_uncompiled(tmp_path):
+    text = advise.text(run_of_program(_TIMED, tmp_path / "timed.py"))
+    assert "reads a clock" in text and "the next break there" not in text, text
+    after = _TIMED.replace("with timer():", "if True:")
+    run_after = run_of_program(after, tmp_path / "after.py")
+    assert not any(one.failure for one in overview.nodes_of([run_after]))
+    printing = _TIMED.replace("begin = time.perf_counter()", "begin = print('begins') or 0")
+    printing = printing.replace("time.perf_counter() - begin", "begin")
+    told = advise.text(run_of_program(printing, tmp_path / "printing.py"))
+    assert "reads a clock" not in told

@@ -46,6 +46,7 @@ NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 WITHOUT_HINTS = NORMAL + (
     "packed sequence",
     "item that decides",
+    "item that picks the largest",
     "item that orders",
     "item that is printed",
     "item as an index",
@@ -56,6 +57,7 @@ WITHOUT_HINTS = NORMAL + (
     "bool of a size",
     "member of a tensor",
     "drawn by Python",
+    "element drawn by Python",
     "number drawn by Python",
     "branch on a drawn number",
     "loop by a drawn number",
@@ -68,6 +70,7 @@ NO_ACTION = (
     "size 0 or 1",
     "size from 2",
     "number 0 or 1",
+    "number that chooses",
     "condition of a library",
     "cache state",
     "text that chooses",

@@ -189,6 +189,8 @@ def _is_effect(node: ast.stmt) -> bool:
         return any(map(_is_effect, node.body + getattr(node, "orelse", [])))
     if isinstance(node, (ast.Assign, ast.AugAssign)) and _sets_number(node):
         return True
+    if isinstance(node, ast.AugAssign) and _is_chosen_element(node.target):
+        return True
     if isinstance(node, (ast.Return, ast.Assign)):
         return not _may_be_tensor(node.value)
     return isinstance(node, (ast.Raise, ast.Break, ast.Continue, ast.Expr))
@@ -200,6 +202,12 @@ def _sets_number(node: Union[ast.Assign, ast.AugAssign]) -> bool:
     kept = [one for one in targets if isinstance(one, (ast.Attribute, ast.Subscript))]
     is_item = any(isinstance(one, ast.Subscript) and not _is_key(one) for one in kept)
     return bool(kept) and not is_item and _is_number(node.value, set(map(uses.path_of, kept)))
+
+
+def _is_chosen_element(node: ast.expr) -> bool:
+    """Whether it is an element at a computed place: to add to it counts or scatters."""
+    index = uses.unwrapped(node.slice) if isinstance(node, ast.Subscript) else None
+    return isinstance(index, (ast.Name, ast.Attribute, ast.Call))
 
 
 def _is_key(node: ast.Subscript) -> bool:

@@ -194,8 +194,13 @@ _MOST_BESIDE = 2
 
 
 def _has_others(node: Any, each: Dict[str, float]) -> bool:
-    """Whether other values differ in a compile, too, so that a change for one spares none of it."""
-    return node.key in each and bool(node.reasons and node.reasons[0]["differing"])
+    """Whether other values differ in a compile, too, or a module is in another mode, so that a
+    change for one spares none of it.
+    """
+    if node.key not in each or not node.reasons:
+        return False
+    mode = str(node.reasons[0]["beside"] or "").endswith(".training")
+    return mode or bool(node.reasons[0]["differing"])
 
 
 def _beside(cause: Dict[str, Any]) -> str:

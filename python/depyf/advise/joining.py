@@ -56,7 +56,7 @@ def without_gone(merged: List[Change]) -> List[Change]:
                 if not each.within and each.kind != "recompile"
             }
             within = all(each.within and each.within <= removed for each in (one,) + one.also)
-            if within and not leaves_outer(one, removed):
+            if within and not leaves_outer(one, removed, other.advice):
                 kept[at] = _and_gone(other, one)
                 kept.remove(one)
                 break
@@ -93,14 +93,17 @@ def _as_removed(found: List[Change]) -> List[Change]:
     all of its breaks: those that are left make a rest that guards the same.
     """
     removed: Dict[Tuple[str, str], Set[Tuple[str, int]]] = {}
+    advice: Dict[Tuple[str, str], str] = {}
     for one in found:
         if not one.within and one.kind != "recompile":
-            places = removed.setdefault((one.patch, "" if one.patch else one.advice), set())
-            places.add((one.file, one.line))
+            same = one.patch, "" if one.patch else one.advice
+            removed.setdefault(same, set()).add((one.file, one.line))
+            advice.setdefault(same, one.advice)
     kept = []
     for one in found:
         apart = one.kind == "recompile" and not any(
-            one.within <= places and not leaves_outer(one, places) for places in removed.values()
+            one.within <= places and not leaves_outer(one, places, advice[same])
+            for same, places in removed.items()
         )
         one = one._replace(within=frozenset()) if apart else one
         if one.within or one.advice:

@@ -1,6 +1,6 @@
 """The changes of a run in their order, found once for all that tell of them."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from depyf.advice import breaks
 from depyf.advise.change import Change, is_open, shown_at
@@ -114,6 +114,11 @@ class Advice:
             rows.append(shown(" ".join([told] + sentences_of(one))))
         return rows
 
+    def spared(self) -> Set[str]:
+        """The keys of the recompiles of which nothing is left after the change of a graph break."""
+        gone = [each for one in self.listed() for each in one.gone if each.kind == "recompile"]
+        return {node.key for one in gone for node in one.cause["nodes"]}
+
     def places(self) -> Dict[int, Tuple[str, int]]:
         """(file, line) at which each change is told, by the id of its cause."""
         return {id(one.cause): shown_at(one) for one in self.listed()}
@@ -131,6 +136,10 @@ def _lead_with(change: Change) -> None:
     """Has the advice of a change stand first where its break is told elsewhere, without what was
     passed over for it.
     """
+    reason = change.cause.get("reason")
+    if reason is not None and change.advice in reason["help"]:
+        for one in [each for node in change.cause["nodes"] for each in node.reasons[:1]]:
+            _put_first(one, change.advice)
     said = change.cause.get("break") or change.cause.get("failure")
     if said is None or not change.advice:
         return
@@ -141,6 +150,13 @@ def _lead_with(change: Change) -> None:
                 at = one["help"].index(change.advice) if change.advice in one["help"] else None
                 one["help"] = [change.advice] if at is None else one["help"][at:]
                 one["patches"] = [""] if at is None else one["patches"][at:]
+
+
+def _put_first(said: Dict[str, Any], advice: str) -> None:
+    """Has one piece of advice stand before the others."""
+    at = said["help"].index(advice) if advice in said["help"] else 0
+    for key in ("help", "patches") if at else ():
+        said[key] = [said[key][at], *said[key][:at], *said[key][at + 1 :]]
 
 
 def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Change:

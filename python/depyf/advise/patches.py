@@ -6,7 +6,7 @@ import ast
 import difflib
 import os
 import re
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from depyf import compiling
 from depyf.advice import uses
@@ -284,3 +284,44 @@ def _with_marks(source: str, tree: ast.Module, line: int, wanted: str) -> Option
             return None
         written.append("%s%s(%s, %s)\n" % (before, mark.group(1), passed.id, mark.group(3)))
     return "".join(lines[: statement.lineno - 1] + written + lines[statement.lineno - 1 :])
+
+
+#: where a hunk of a unified diff begins, and its lines up to the next one
+_HUNK = re.compile(r"^@@ .*\n(?:(?!@@ |--- ).*(?:\n|$))+", re.M)
+_IN_ANOTHER = "its patch is a part of that of change %d"
+
+
+def beyond(patch: str, before: Dict[int, str]) -> str:
+    """A patch without the hunks that patches before it make, so that each applies after them.
+
+    Args:
+        before: of one run, by the numbers of their changes.
+    """
+    made: Dict[Tuple[str, str], int] = {}
+    for number, one in before.items():
+        for file, hunk in _hunks(one):
+            made.setdefault((file, _without_numbers(hunk)), number)
+    hunks = _hunks(patch)
+    known = [made.get((file, _without_numbers(hunk))) for file, hunk in hunks]
+    if not any(known):
+        return patch
+    if all(known):
+        return _IN_ANOTHER % max(one for one in known if one)
+    kept = patch
+    for (_, hunk), made_by in zip(hunks, known):
+        kept = kept.replace(hunk, "", 1) if made_by else kept
+    return kept
+
+
+def _hunks(patch: str) -> List[Tuple[str, str]]:
+    """(heading of the file, text) of each hunk of a unified diff."""
+    found = []
+    for match in _HUNK.finditer(patch):
+        file = patch.rfind("--- ", 0, match.start())
+        found.append((patch[file : patch.find("\n", file)], match.group()))
+    return found
+
+
+def _without_numbers(hunk: str) -> str:
+    """A hunk with the place where it begins in the file as it is, but not as it will be."""
+    return re.sub(r"^(@@ -\S+) .*", r"\1", hunk).rstrip("\n")

@@ -106,25 +106,60 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     known = keeping(node, removed_by(change))
     if known is not None:
         return known, True
-    of_numbers = _OF_NUMBERS not in settings_in(change.advice)
-    file, begin = node.place
-    needed = uses.values_needed_in(file, begin, of_numbers)
-    if not of_numbers and failing.file == file:
-        needed += [one for one in [uses.sorted_at(file, failing.line)] if one]
-    if _uncut(node):  # elsewhere torch cuts the graph, and compiles what is in front of the cut
-        needed = [one for one in needed if uses.uncut_around(file, one)]
+    needed = _needed_in(node, change.advice, failing.row in _CLOCKS)
+    kept_in_graph = _OF_NUMBERS in settings_in(change.advice)
+    if kept_in_graph and failing.file == node.place[0]:
+        needed += [one for one in [uses.sorted_at(failing.file, failing.line)] if one]
     orders = failing.row in breaks.BECOME_TENSORS
     line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False
 
 
-def leaves_outer(change: Change, removed: Set[Place]) -> bool:
+def _needed_in(node: Any, advice: str, is_whole: bool = False) -> List[int]:
+    """The lines that make a Python number of a tensor, and may keep a function uncompiled that
+    torch gave up, once some advice is followed; `is_whole` as in `_in_contexts`.
+    """
+    file, begin = node.place
+    needed = uses.values_needed_in(file, begin, _OF_NUMBERS not in settings_in(advice))
+    if _uncut(node):  # elsewhere torch cuts the graph, and compiles what is in front of the cut
+        return [one for one in needed if uses.uncut_around(file, one)]
+    return _in_contexts(node, needed, is_whole)
+
+
+#: rows of what a context manager is there for, so that nobody keeps the `with` without it
+_CLOCKS = ("clock", "clock that decides")
+
+
+def _in_contexts(node: Any, lines: List[int], is_whole: bool) -> List[int]:
+    """The lines that may keep a function uncompiled which torch gave up in a `with`: those in its
+    block, as torch cuts the graph behind it. All of them where it gave it up elsewhere.
+
+    Args:
+        is_whole: whether the advice takes out a `with` whose own code breaks the graph.
+    """
+    file, line = met_at(node)
+    inner = uses.withs_around(file, line) if line else []
+    own = [one for one in uses.withs_at(file, line) if one not in inner] if line else []
+    if not inner and not own:
+        return lines
+    blocks = [one for one in inner + own if not is_whole or one in inner]
+    ranges = [uses.lines_of_block(one) for one in blocks]
+    return [one for one in lines if file == node.place[0] and any(one in each for each in ranges)]
+
+
+def leaves_outer(change: Change, removed: Set[Place], advice: str) -> bool:
     """Whether a function that calls those of a change stays uncompiled without some breaks, so that
     these are compiled by themselves as before.
+
+    Args:
+        advice: what removes the breaks.
     """
     for one in (change,) + change.also:
         for node in {id(each): each for each in _outer_ones(one)}.values():
             if keeping(node, removed) is not None or foreseen(node, removed):
+                return True
+            of_loop = advice in (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+            if _uncut(node) and not of_loop and foreseen(node, removed, _needed_in(node, advice)):
                 return True
     return False
 

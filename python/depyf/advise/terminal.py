@@ -3,10 +3,10 @@
 import textwrap
 from typing import Any, Dict, List, Optional, Set
 
-from depyf.advice import NO_ACTION
-from depyf.advise.causing import breaks_causing
+from depyf.advice import NO_ACTION, breaks
 from depyf.advise.change import Change, is_open, shown_at
 from depyf.advise.listing import Advice
+from depyf.advise.patches import beyond
 from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
     FIRST,
@@ -49,6 +49,7 @@ def text(
     top, others = listed[:most], listed[most:]
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
     counted: Set[str] = set()
+    patches: Dict[int, str] = {}  # those that are shown, by the numbers of their changes
     for number, one in enumerate(top, 1):
         file, line = shown_at(one)
         head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
@@ -62,7 +63,9 @@ def text(
         told[:0] = called_from(one, links)
         rows.append("\n   ".join([head] + told))
         if one.patch and not waits(one, top[: number - 1]):
-            rows.append(textwrap.indent(shown(one.patch.rstrip("\n")), "   "))
+            patch = beyond(one.patch, patches)
+            patches[number] = one.patch
+            rows.append(textwrap.indent(shown(patch.rstrip("\n")), "   "))
     rows += together(top, nodes) + [AGAIN] * bool(top)
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
@@ -74,20 +77,20 @@ def text(
         shows = shows or "depyf run %s" % " or ".join(given) if shows or given else ""
         rows.append(more + (": " + shows if shows else ""))
     rows += _compiled_anyway(top, causes, links)
-    normal = _normal(causes, links)
+    normal = _normal(causes, nodes, links)
     rows = rows or ["nothing to advise"]
     gone = uncompiled(left_untold(nodes, top), links)
     rows[:0] = ["runs uncompiled: " + gone] * bool(gone)
     rows[:0] = _backward_twice(document, nodes, links)
     if normal:
         rows += ["what needs no action:"] + normal
-    rows += _without_advice(found, causes, links) + _hinted(causes, links)
+    rows += _without_advice(found, causes, listed, links) + _hinted(causes, listed, links)
     rows += _drawn(nodes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
         rows.append("torch ran graphs without CUDA graphs:")
         rows += ["   " + shown(one) for one in skips if isinstance(one, str)]
-    avoidable = overview.avoidable(nodes)
+    avoidable = overview.avoidable(nodes, advice.spared())
     if avoidable:
         rows.append(_WENT_TO + (_COUNTS_TWICE if overview.overlap(avoidable) else "") + ":")
     for cost in avoidable:
@@ -139,12 +142,21 @@ _WENT_TO = "compile time by what it was for"
 _COUNTS_TWICE = ", where a compile can count in several rows"
 
 
-def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
+def _told_of(listed: List[Change]) -> Set[int]:
+    """The causes, by their ids, of which a list of changes tells."""
+    every = [each for one in listed for each in (one,) + one.also + one.gone]
+    return {id(one.cause) for one in every}
+
+
+def _without_advice(
+    found: List[Change], causes: List[Dict[str, Any]], listed: List[Change], links: bool
+) -> List[str]:
     """The costliest recompiles for which there is no advice, so that their seconds have a reason,
     and how many more there are.
     """
     from depyf.report import overview
 
+    told_of = _told_of(listed)
     at_limit = {key for one in found if one.row == "limit" for key in one.each}
     left = [
         cause
@@ -152,7 +164,7 @@ def _without_advice(found: List[Change], causes: List[Dict[str, Any]], links: bo
         if cause["kind"] == "recompile" and not cause["reason"]["help"]
         if not overview.is_normal(cause) and cause["cost"] >= 0.005
         if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
-        if not breaks_causing(cause, causes)
+        if id(cause) not in told_of
         # a compile that failed is told with its failure
         if not all(one.failure and one.failure["help"] for one in cause["nodes"])
     ]
@@ -197,25 +209,50 @@ def _drawn(nodes: List[Any], links: bool) -> List[str]:
     return rows
 
 
-def _hinted(causes: List[Dict[str, Any]], links: bool) -> List[str]:
+def _hinted(causes: List[Dict[str, Any]], listed: List[Change], links: bool) -> List[str]:
     """The costliest breaks and failures for which there is no advice, with torch's own hints, word
-    for word.
+    for word; then those for which torch has none either. How many more there are is told of each.
     """
-    rows: List[str] = []
+    from depyf.report import overview
+
+    told_of = _told_of(listed)
+    left: List[Dict[str, Any]] = []
     for cause in causes:
         said = cause.get("break") or cause.get("failure")
-        if said and not said["help"] and said["hints"] and len(rows) < 3:
-            where = "%9.2f s  %s  " % (
-                cause["cost"],
-                place(said["file"] or "?", said["line"], links),
-            )
-            rows.append(where + plain(said["why"]))
-            file, line, code = said["caller"]
-            if line:
-                form = "%12scalled from your line %s: %s"
-                rows.append(form % ("", place(file, line, links), shown(code.strip())))
-            rows += [shown("%12s%s" % ("", " ".join(one.split()))) for one in said["hints"]]
-    return ["torch's own hints, where there is no advice that was tested:"] * bool(rows) + rows
+        known = said is None or said["help"] or id(cause) in told_of or overview.is_normal(cause)
+        if said is not None and not known and said["row"] not in _NOTHING_TO_COMPILE:
+            left.append(cause)
+    rows: List[str] = []
+    for head, hinted in ((_HINTS, True), (_NO_HINTS, False)):
+        group = [one for one in left if bool(_said(one)["hints"]) is hinted]
+        more = group[_MOST_LEFT:]
+        rows += [head] * bool(group)
+        for cause in group[:_MOST_LEFT]:
+            rows += _of_break_without_advice(cause, links)
+        if more:
+            rows.append("%9.2f s  in %d more" % (sum(one["cost"] for one in more), len(more)))
+    return rows
+
+
+_HINTS = "torch's own hints, where there is no advice that was tested:"
+_NO_HINTS = "graph breaks and failures for which there is neither advice nor a hint of torch's:"
+#: rows of functions that have nothing that torch could compile
+_NOTHING_TO_COMPILE = tuple(one for one in breaks.BY_KEY if one.startswith("nothing to compile"))
+
+
+def _said(cause: Dict[str, Any]) -> Dict[str, Any]:
+    return dict(cause.get("break") or cause["failure"])
+
+
+def _of_break_without_advice(cause: Dict[str, Any], links: bool) -> List[str]:
+    said = _said(cause)
+    where = place(said["file"] or "?", said["line"], links)
+    rows = ["%9.2f s  %s  %s" % (cause["cost"], where, plain(said["why"]))]
+    file, line, code = said["caller"]
+    if line:
+        form = "%12scalled from your line %s: %s"
+        rows.append(form % ("", place(file, line, links), shown(code.strip())))
+    return rows + [shown("%12s%s" % ("", " ".join(one.split()))) for one in said["hints"]]
 
 
 def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: bool) -> List[str]:
@@ -244,7 +281,7 @@ def _compiled_anyway(top: List[Change], causes: List[Dict[str, Any]], links: boo
     return [head] * bool(rows) + rows[:_MOST_LEFT]
 
 
-def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
+def _normal(causes: List[Dict[str, Any]], nodes: List[Any], links: bool) -> List[str]:
     """The costliest recompiles that are normal, so that their seconds have a reason."""
     told = []
     for cause in causes:
@@ -253,7 +290,37 @@ def _normal(causes: List[Dict[str, Any]], links: bool) -> List[str]:
             told.append((cause["cost"], cause["nodes"][0], said))
     rows = []
     for seconds, node, said in sorted(told, key=lambda one: -one[0])[:3]:
-        where = node.caller if node.caller[1] else node.place
         words = "%s. %s" % (said["words"], said["help"][0])
-        rows.append("%9.2f s  %s  %s" % (seconds, place(where[0], where[1], links), plain(words)))
+        rows.append(_normal_row(seconds, node, words, links))
+    return rows + _modes(nodes, links)[:_MOST_LEFT]
+
+
+def _normal_row(seconds: float, node: Any, words: str, links: bool) -> str:
+    where = node.caller if node.caller[1] else node.place
+    return "%9.2f s  %s  %s" % (seconds, place(where[0], where[1], links), plain(words))
+
+
+_FOR_EACH_MODE = (
+    "%s. train() and eval() each have code of their own: one compile for each of the two modes is "
+    "normal and needs no action."
+)
+
+
+def _modes(nodes: List[Any], links: bool) -> List[str]:
+    """The compiles for a module's other mode, one row for a function: what else differs in them is
+    told elsewhere.
+    """
+    found: Dict[Any, List[Any]] = {}
+    words_of: Dict[Any, str] = {}
+    for node in nodes:
+        for reason in node.reasons:
+            if reason["row"] == "training mode" and node not in found.setdefault(node.frame, []):
+                found[node.frame].append(node)
+                words_of.setdefault(node.frame, reason["words"])
+    rows = []
+    for frame, made in found.items():
+        seconds = sum(one.seconds for one in made)
+        if seconds >= 0.005:
+            words = _FOR_EACH_MODE % words_of[frame]
+            rows.append(_normal_row(seconds, made[0], words, links))
     return rows

@@ -33,6 +33,31 @@ def f(x):
 
 result = [f(torch.ones(3)) for _ in range(3)]
 """
+#: what ends advice to draw earlier than the program does
+_IN_ORDER = " Results change where other draws then come in another order."
+_DRAWN_ELEMENTS = """
+import random
+random.seed(0)
+operations = [torch.sin, torch.cos]
+
+@torch.compile(backend="eager")
+def f(x):
+    for one in random.sample(operations, 1):
+        x = one(x)
+    return x
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+_GENERATOR = """
+drawn_by = torch.Generator().manual_seed(0)
+
+@torch.compile(backend="eager")
+def f(x):
+    noisy = x + torch.randn(3, generator=drawn_by)
+    return torch.multinomial(noisy.softmax(0), 1, generator=drawn_by)
+
+result = [f(torch.ones(3)) for _ in range(3)]
+"""
 _CLOCK = """
 import time
 
@@ -213,6 +238,35 @@ seconds = time.perf_counter() - begin
         names=_CLOCKS,
     ),
     row(
+        "element drawn by Python",
+        "torch does not trace `{name}`, which draws from a list.",
+        [
+            helps(
+                "Call `{name}` outside of the compiled function, and pass what is drawn, a number "
+                "as a tensor. Where functions are drawn, compile each of them, and call what is "
+                "drawn outside of compiled code: torch compiles a function again for each other "
+                "one that it is given." + _IN_ORDER,
+                _DRAWN_ELEMENTS,
+                """
+import random
+random.seed(0)
+operations = [torch.compile(one, backend="eager") for one in (torch.sin, torch.cos)]
+
+def f(x):
+    for one in random.sample(operations, 1):
+        x = one(x)
+    return x
+
+result = [f(torch.ones(3)) for _ in range(4)]
+""",
+            )
+        ],
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        where=r"`(<unknown module>\.Random|random)\.(sample|choices?)\.?`",
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
         "drawn by Python",
         "torch does not trace `{name}`, which draws a random number.",
         [
@@ -220,7 +274,7 @@ seconds = time.perf_counter() - begin
                 "Call `{name}` outside of the compiled function, and pass its result. Pass a "
                 "number as a tensor: a Python number is a constant at first, so a second number "
                 "compiles again. If a branch decides on it, decide outside, and pass True or "
-                "False.",
+                "False." + _IN_ORDER,
                 _RANDOM,
                 """
 import random
@@ -239,6 +293,32 @@ result = [f(torch.ones(3), torch.tensor(random.random())) for _ in range(3)]
         reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
         where=r"`(<unknown module>\.Random|random)\.(?!seed\b)\w+\.?`",
         names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    ),
+    row(
+        "drawn with a generator",
+        "The call is given a torch.Generator, which torch cannot pass to an operator of the graph.",
+        [
+            helps(
+                "Draw with the generator outside of the compiled function: before the call, and "
+                "pass what is drawn, or after it, from what the function returns.",
+                _GENERATOR,
+                """
+drawn_by = torch.Generator().manual_seed(0)
+
+@torch.compile(backend="eager")
+def f(x, noise):
+    return (x + noise).softmax(0)
+
+result = []
+for _ in range(3):
+    probabilities = f(torch.ones(3), torch.randn(3, generator=drawn_by))
+    result.append(torch.multinomial(probabilities, 1, generator=drawn_by))
+""",
+            )
+        ],
+        ids=("GB0055",),
+        reason=r"^Failed to convert args/kwargs to proxy",
+        where=r"\n\? is given a torch\.Generator",
     ),
     row(
         "not traced",

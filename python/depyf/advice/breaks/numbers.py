@@ -28,6 +28,15 @@ def f(xs):
 
 result = f([torch.full((2,), value) for value in (3.0, 1.0, 2.0)])
 """
+_PICKS_LARGEST = """
+@torch.compile(backend="eager")
+def f(named):
+    doubled = {name: x * 2 for name, x in named.items()}
+    largest = max(doubled, key=lambda name: doubled[name].sum().item())
+    return doubled[largest]
+
+result = f({name: torch.full((2,), value) for name, value in (("a", 3.0), ("b", 1.0))})
+"""
 _PRINT_ITEM = """
 @torch.compile(backend="eager")
 def f(x):
@@ -211,6 +220,30 @@ result = [f(torch.arange(4.0), random.randint(2, 9)) for _ in range(3)]
         reason=MAKES_A_NUMBER + r"|^unimplemented builtin op on tensor arguments",
         where=r"\n\? line \d+ draws it",
         names=r"\n\? (?P<at>line \d+) draws it",
+    ),
+    of_number(
+        "item that picks the largest",
+        "A tensor's value is converted to a Python number, and {at} picks the largest or smallest "
+        "by that number, so Python must wait for the graph. torch's capture_scalar_outputs does "
+        "not help: with it, torch stops tracing at {at}.",
+        [
+            helps(
+                "Return the elements and, as tensors, what they are compared by, and pick outside "
+                "of the compiled function.",
+                _PICKS_LARGEST,
+                """
+@torch.compile(backend="eager")
+def f(named):
+    doubled = {name: x * 2 for name, x in named.items()}
+    return doubled, {name: x.sum() for name, x in doubled.items()}
+
+doubled, sums = f({name: torch.full((2,), value) for name, value in (("a", 3.0), ("b", 1.0))})
+result = doubled[max(sums, key=lambda name: sums[name].item())]
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ picks the largest by it",
+        names=r"\n\? (?P<at>line \d+) picks the largest by it",
     ),
     of_number(
         "item that orders",

@@ -3,6 +3,13 @@
 from depyf.advice import helps, row
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 
+_CHOOSES = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, n):
+    return x.topk(3 if n > 3 else 2).values * 2
+
+result = [f(torch.ones(4), n) for n in (2, 3, 4)]
+"""
 _PARITY = """
 @torch.compile(backend="eager", dynamic=True)
 def f(x, count):
@@ -268,6 +275,29 @@ def f(x, count, even):
     return torch.where(even, x * 2, x + count)
 
 result = [f(torch.ones(3), count, torch.tensor(count % 2 == 0)) for count in (2, 3, 4)]
+""",
+            )
+        ],
+    ),
+    row(
+        "number that chooses",
+        "",
+        [
+            helps(
+                "The code decides on the number, and passes a number of Python's on. So one "
+                "compile for each side is normal and needs no action; a separate function for "
+                "each side, chosen before the call, avoids it.",
+                _CHOOSES,
+                """
+def with_at_most(count):
+    @torch.compile(backend="eager", dynamic=True)
+    def f(x):
+        return x.topk(count).values * 2
+
+    return f
+
+few, many = with_at_most(2), with_at_most(3)
+result = [(many if n > 3 else few)(torch.ones(4)) for n in (2, 3, 4)]
 """,
             )
         ],

@@ -129,8 +129,8 @@ ROWS = (
         "",
         [
             helps(
-                "torch unrolls each loop over it, so it compiles for each length: stack the "
-                "elements into one tensor for all of these loops, or pad to one length.",
+                "torch unrolls each loop over it, so it compiles for each length. If all "
+                "elements have one shape, stack them into one tensor for all of these loops.",
                 _LENGTH,
                 """
 @torch.compile(backend="eager", dynamic=True)
@@ -381,8 +381,8 @@ for _ in range(4):
         "",
         [
             helps(
-                "A container is guarded by its length, so torch compiles for each length: stack "
-                "the elements into one tensor before the call, or pad to one length.",
+                "A container is guarded by its length, so torch compiles for each length. If all "
+                "elements have one shape, stack them into one tensor before the call.",
                 _STACK,
                 """
 @torch.compile(backend="eager", dynamic=True)

@@ -8,6 +8,7 @@ from depyf.advice.uses.branches import (
     elements_choose,
     joins_tests,
     left_out_at,
+    chooses_number,
     only_chooses,
     replaced_at,
     rest_after,
@@ -53,7 +54,9 @@ from depyf.advice.uses.loops import (
     loop_at,
     raises_at,
     uncut_around,
+    lines_of_block,
     withs_around,
+    withs_at,
 )
 from depyf.advice.uses.names import (
     given_by,
@@ -79,6 +82,7 @@ from depyf.advice.uses.needs import (
     element_at,
     indexed_at,
     indexes_tensor,
+    largest_at,
     makes_lists,
     needed_at,
     ordered_at,
@@ -145,6 +149,9 @@ __all__ = [
     "checkpoints_in",
     "compiles",
     "contexts_around",
+    "largest_at",
+    "chooses_number",
+    "lines_of_block",
     "computed_after",
     "container_uses",
     "counted_at",
@@ -239,4 +246,5 @@ __all__ = [
     "values_needed_in_sides",
     "walked",
     "withs_around",
+    "withs_at",
 ]

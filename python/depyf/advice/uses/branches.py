@@ -253,6 +253,42 @@ def elements_choose(file: str, line: int, owner: str) -> bool:
     return bool(targets) and all(one and only_chooses(file, line, one) for one in targets)
 
 
+def chooses_number(file: str, line: int) -> bool:
+    """Whether what a line decides is only which whole number a call is given, or whether a call is
+    given the number that is tested for 0: torch.where chooses between tensors.
+    """
+    tree = parsed(file) if file and line else None
+    nodes = [one for one in nodes_at(tree, line) if getattr(one, "lineno", 0) == line]
+    tests = [one for one in nodes if isinstance(one, (ast.If, ast.IfExp, ast.While, ast.Assert))]
+    if len(tests) != 1:
+        return False
+    test: Any = tests[0]
+    if isinstance(test, ast.IfExp):
+        return _is_whole(test.body) and _is_whole(test.orelse) and _is_argument(nodes, test)
+    named = path_of(test.test) if isinstance(test, ast.If) else ""
+    given = [each for side in test.body for each in _given_in(side)] if named else []
+    return any(path_of(each) == named for each in given)
+
+
+def _is_whole(node: ast.expr) -> bool:
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_argument(nodes: List[Any], node: ast.expr) -> bool:
+    """Whether an expression is an argument of a call among some nodes."""
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    return any(node in one.args or node in [each.value for each in one.keywords] for one in calls)
+
+
+def _given_in(statement: ast.stmt) -> Iterator[ast.expr]:
+    """What a statement's calls are given."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            yield from node.args
+            yield from (one.value for one in node.keywords)
+
+
 def only_chooses(file: str, line: int, name: str) -> bool:
     """Whether the function around a line uses a value only to choose what is computed: it compares
     it with constants, or calls what a container has by it, as `self.heads[task](x)` does.

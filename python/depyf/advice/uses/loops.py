@@ -155,6 +155,22 @@ def withs_around(file: str, line: int) -> List[Union[ast.With, ast.AsyncWith]]:
     return sorted(found, key=lambda node: node.lineno)
 
 
+def withs_at(file: str, line: int) -> List[Union[ast.With, ast.AsyncWith]]:
+    """The `with` statements that begin at a line."""
+    nodes = walked(read_at(file, line)[1] if file and line else None)
+    return [
+        node
+        for node in nodes
+        if isinstance(node, (ast.With, ast.AsyncWith))
+        if node.lineno <= line < node.body[0].lineno
+    ]
+
+
+def lines_of_block(node: Union[ast.With, ast.AsyncWith]) -> range:
+    """The lines of the block of a `with` statement."""
+    return range(node.body[0].lineno, last_line(node) + 1)
+
+
 def contexts_around(file: str, line: int) -> List[int]:
     """The lines of the `with` statements of its function around a line, outermost first."""
     return [node.lineno for node in withs_around(file, line)]

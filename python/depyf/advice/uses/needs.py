@@ -286,6 +286,16 @@ def ordered_at(file: str, line: int) -> int:
     return where_used(file, line, _ordered)
 
 
+def largest_at(file: str, line: int) -> int:
+    """As `ordered_at`, of a call that picks the largest or smallest alone."""
+    ordered = ordered_at(file, line)
+    for node in walked(read_at(file, ordered)[1] if ordered else None):
+        if isinstance(node, ast.Call) and node.lineno <= ordered <= last_line(node):
+            if getattr(node.func, "id", "") in ("max", "min") and _keys_of(node):
+                return ordered
+    return 0
+
+
 def sorted_at(file: str, line: int) -> int:
     """The line, in the same function, that sorts, or picks by a key of, what keeps the Python
     number that a line makes of a tensor; 0 as above.

@@ -1,7 +1,7 @@
 """Compile time that could be saved, by what it was for."""
 
 import re
-from typing import Any, Dict, List, Sequence, Set
+from typing import Any, Collection, Dict, List, Sequence, Set
 
 from depyf import advice
 from depyf.report import savings
@@ -46,12 +46,15 @@ _CACHE_OFF = (
 _OFF = "FX graph cache is not enabled"
 
 
-def avoidable(nodes: Sequence[Node]) -> List[Row]:
+def avoidable(nodes: Sequence[Node], spared: Collection[str] = ()) -> List[Row]:
     """Compile time that could be saved: rows of what, seconds, count, torch's own details, nodes,
     and what helps.
 
     A second can stand in two rows: a recompile may itself have started its analysis again. `each`
     are a row's (seconds, node), for `overlap`.
+
+    Args:
+        spared: the keys of the recompiles that the advice for a graph break removes.
     """
     found: Dict[str, Row] = {}
 
@@ -101,7 +104,7 @@ def avoidable(nodes: Sequence[Node]) -> List[Row]:
         row["each"] = row["nodes"]
         row["nodes"] = [node for _, node in sorted(row["nodes"], key=lambda one: -one[0])]
         if row["what"] == _COMPILED_AGAIN:
-            row["help"] = _of_recompiles(row["nodes"])
+            row["help"] = _of_recompiles(row["nodes"], spared)
         elif row["what"] == _GUARDS:
             row["help"] = _of_guards(row["nodes"], nodes)
         elif row["what"] == _RESTARTED:
@@ -133,17 +136,21 @@ def overlap(rows: Sequence[Row]) -> str:
     )
 
 
-def _of_recompiles(nodes: Sequence[Node]) -> str:
+def _of_recompiles(nodes: Sequence[Node], spared: Collection[str]) -> str:
     """Where the advice for recompiles is, and for how many."""
     normal = [one for one in nodes if one.reasons[0]["row"] in advice.NO_ACTION + advice.NORMAL]
     helped = [one for one in nodes if one.reasons[0]["help"] and one not in normal]
-    inside = [one for one in nodes if one not in normal + helped and savings.made_inside(one)]
-    others = [one for one in nodes if one not in normal + helped + inside]
+    left = [one for one in nodes if one not in normal + helped]
+    gone = [one for one in left if one.key in spared]
+    inside = [one for one in left if one not in gone and savings.made_inside(one)]
+    others = [one for one in left if one not in gone + inside]
     if len(helped) == len(nodes):
         return "The advice for each is at the recompiles."
     said = []
     if helped:
         said.append("the advice for %d is at the recompiles" % len(helped))
+    if gone:
+        said.append("the advice for %d is at a graph break (%s)" % (len(gone), _ids(gone)))
     if normal:
         said.append("%d %s no action (%s)" % (len(normal), _need(normal), _ids(normal)))
     if inside:

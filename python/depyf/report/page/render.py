@@ -83,7 +83,7 @@ def render(runs: List[Document], folder: str, advice: Optional[advise.Advice] = 
         ]
 
     causes = cause_rows(advice)
-    avoidable = overview.avoidable(nodes)
+    avoidable = overview.avoidable(nodes, advice.spared())
     total = sum(node.seconds for node in nodes)
     slowest = sorted(nodes, key=lambda node: -node.seconds)
     return page_template().render(

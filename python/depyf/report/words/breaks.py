@@ -47,6 +47,7 @@ _DRAWN = re.compile(_NUMBER.pattern + r"|^unimplemented builtin op on tensor arg
 #: what a program does with such a number, where that decides what helps
 _USES = (
     (uses.stored_at, "stores by"),
+    (uses.largest_at, "picks the largest by"),
     (uses.ordered_at, "orders by"),
     (uses.decided_at, "needs"),
     (uses.printed_at, "prints"),
@@ -80,6 +81,8 @@ _READS_CLOCK = re.compile(r"`time\.\w+")
 _OF_SEQUENCES = re.compile(
     r"\bRNN, GRU,|`(pack_padded_sequence|pack_sequence|pad_packed_sequence)`"
 )
+#: how torch names an argument that is a generator
+_OF_GENERATOR = re.compile(r"UserDefinedObjectVariable\(Generator\)")
 _GB = re.compile(r"gb(\d{4})\.html")
 #: how torch tells of an exception that the program raises while torch traces it, or its operation
 _RAISED = re.compile(r"^\s*Developer debug context: raised exception (?P<what>\w.*)$", re.M)
@@ -189,6 +192,8 @@ def _told_by_source(
     elif _READS_CLOCK.search(said):
         used = uses.timed_at(filename, line)
         told += "\n? line %d decides by the time" % used if used else ""
+    elif _OF_GENERATOR.search(raw):
+        told += "\n? is given a torch.Generator"
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
         told += "\n? packs sequences"
     in_context = _BRANCH.search(reason) and _NOT_GUARDED.search(raw)
@@ -285,6 +290,7 @@ def _lines(lines: Iterable[int]) -> str:
 #: rows of a number that Python needs at once
 _NEEDED = (
     "item that decides",
+    "item that picks the largest",
     "item that orders",
     "item that is printed",
     "item as an index",

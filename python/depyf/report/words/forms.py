@@ -86,8 +86,19 @@ SETTINGS = frozenset(
 )
 
 
+#: how torch tells that it found no guard of which it could say that it failed
+_NO_GUARD = "Unexpected recompilation: runtime guards failed even though they passed"
+_NONE_NAMED = (
+    "torch names no guard that failed: when it looked for the reason, all guards of the earlier "
+    "compile held"
+)
+
+
 def describe(found: Said, guard: str) -> None:
     """Says in words which guard failed, by the first form of `_FORMS` that it has."""
+    if guard.startswith(_NO_GUARD):
+        found["words"] = _NONE_NAMED
+        return
     for match_of, say in _FORMS:
         match = match_of(guard)
         if match is not None:

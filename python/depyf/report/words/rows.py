@@ -32,6 +32,8 @@ def with_article(name: str) -> str:
 
 
 def advise(found: Said, key: str, **names: str) -> None:
+    if key == "number condition" and uses.chooses_number(found["file"], found["line"]):
+        key = "number that chooses"
     row = guard_rows.BY_KEY[key]
     names = dict({"name": argument_of(found["name"]), "before": found["before"]}, **names)
     if not _is_programs(names["name"], found["parameters"]) and not is_of_global(found):
