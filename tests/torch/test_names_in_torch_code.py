@@ -175,3 +175,18 @@ def test_a_resume_function_goes_on_at_the_line_of_its_first_operation(rest, line
     exec(RESUMED % rest, scope)
     assert resume_line(scope["resumed"].__code__) == line
     assert resume_line(replaced.__code__) == 0  # torch puts no beginning before it
+
+
+LABELS = ["a", "b"]
+
+
+def test_only_what_is_spelt_as_a_class_is_named_one(tmp_path):
+    def f(x):
+        torch._dynamo.graph_break()
+        box = Box()
+        box.x = x * 2
+        return box.x + len(LABELS[int(x.sum())])
+
+    replaced(tmp_path, f, torch.ones(1))
+    text = "\n".join(one.read_text() for one in tmp_path.glob("__transformed_*.py"))
+    assert "LABELS" in text and "labels_class" not in text
