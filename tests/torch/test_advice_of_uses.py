@@ -10,6 +10,7 @@ from programs import TORCH  # noqa: E402
 
 from depyf import advise  # noqa: E402
 from depyf.advise.wording import saving  # noqa: E402
+from depyf.report.overview.holders import holder_at  # noqa: E402
 
 pytestmark = pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
 
@@ -276,3 +277,101 @@ for v in (2, "ab", 3, 1.5, "abc"):
 
 def test_a_type_that_selects_a_function_is_not_advised_to_be_the_same(tmp_path):
     assert "the same type" not in told_of(DISPATCHED, tmp_path)[1]
+
+
+CLAMPED = """class Clamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.save_for_backward(x)
+        ctx.limit = limit
+        return x.clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * (x.abs() <= ctx.limit), None
+
+class Block(torch.nn.Module):
+    limit = 5.0
+    def forward(self, x):
+        return Clamp.apply(x, self.limit)
+
+block = Block()
+f = torch.compile(block, backend="aot_eager")
+for at in range(4):
+    block.limit = 5.0 - at / 4
+    f(torch.ones(3, requires_grad=True)).sum().backward()
+"""
+
+
+def test_a_float_that_is_set_on_another_object_is_not_said_to_be_set(tmp_path):
+    (change,), told = told_of(CLAMPED, tmp_path)
+    assert "the function sets" not in told
+    assert "clamp at program.py:9 makes self.limit a constant" in change.advice
+
+
+METER = """class Meter:
+    def __init__(self):
+        self.values = {"a": 0.0}
+
+    def update(self, a, b=0):
+        self.values["a"] += a
+
+class Trainer:
+    def __init__(self):
+        self.meter = Meter()
+
+    @torch.compile(backend="aot_eager")
+    def step(self, x):
+        y = x * 2
+        %s
+        return y * self.meter.values["a"]
+
+trainer = Trainer()
+for at in range(4):
+    trainer.step(torch.full((3,), float(at + 1)))
+"""
+
+
+def test_the_object_of_a_method_that_a_break_keeps_is_named_as_the_program_has_it(tmp_path):
+    _, told = told_of(METER % "self.meter.update(y.sum().item())", tmp_path)
+    assert "self.meter.values['a'] was" in told
+    assert "kept.values" not in told
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "log(self.meter.update(y.sum().item()))",
+        "self.meter.update(self.other, y.sum().item())",
+        "torch.apply(self.meter.update, y.sum().item())",
+        "self.meter.update(1)",
+        "meter.update(y.sum().item())",
+        "self.meters[0].update(y.sum().item())",
+    ],
+)
+def test_where_another_method_may_be_on_the_stack_its_object_has_no_name(call, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("def f(self, y):\n    meter = self.meter\n    %s\n" % call)
+    assert not holder_at(str(program), 3)
+
+
+SPLIT = """calls = 0
+
+class Encoder(torch.nn.Module):
+    def forward(self, x):
+        %s
+        return torch.stack([part.sum() for part in x.split(4)]).sum()
+
+f = torch.compile(Encoder(), backend="eager")
+for size in (7, 4, 3, 13):
+    f(torch.ones(size))
+"""
+
+
+@pytest.mark.parametrize("line", ["pass", "global calls; calls += 1; x = x + [1, 2] [calls > 9]"])
+def test_no_mark_is_advised_for_a_size_that_the_compile_for_others_excludes(line, tmp_path):
+    changes, _ = told_of(SPLIT % line, tmp_path)
+    every = [each for one in changes for each in (one,) + one.also]
+    assert any("size(0)` was 7, is 4" in one.words for one in every)
+    assert not any("compiles once for all sizes" in one.advice for one in every)

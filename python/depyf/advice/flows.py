@@ -209,6 +209,8 @@ class _Reader:
         """
         name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
         found = uses.only_named(self.tree, name)
+        if name == "apply" and isinstance(call.func, ast.Attribute):
+            found = uses.forward_of(self.tree, uses.path_of(call.func.value)) or found
         if found is not None:
             yield self.file, found
             return

@@ -45,9 +45,26 @@ def fails(one: Change) -> bool:
     return one.kind == "failure" and one.row not in ("nothing to compile", "limit")
 
 
+def raises(change: Change) -> bool:
+    """Whether torch raises an exception to the program because of what a change is about."""
+    every = (change,) + change.also + change.gone
+    return any(fails(one) and one.cause["failure"].get("raised") for one in every)
+
+
+def is_shared(change: Change) -> bool:
+    """Whether another value, too, differs in each compile that was made for a change, so that the
+    change spares it only together with one of that value.
+    """
+    if change.kind != "recompile" or any(change.each.values()):
+        return False
+    every = [one for one in (change,) + change.also if one.kind == "recompile"]
+    reasons = [node.reasons[0] for one in every for node in one.cause["nodes"] if node.reasons]
+    return any(one["differing"] for one in reasons)
+
+
 def is_open(change: Change) -> bool:
     """Whether it depends on other changes what a change saves."""
-    waits = change.left or change.first or change.kept_out
+    waits = change.left or change.first or change.kept_out or is_shared(change)
     return bool(change.unsure or waits or change.counts or stays_uncompiled(change))
 
 

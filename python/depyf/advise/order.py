@@ -3,7 +3,7 @@
 import heapq
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from depyf.advise.change import Change, fails, is_late, is_open, shown_at
+from depyf.advise.change import Change, fails, is_late, is_open, is_shared, raises, shown_at
 from depyf.advise.staying import kept_by
 
 
@@ -55,7 +55,14 @@ _LEAST = 0.005
 
 
 def _weight(one: Change) -> float:
-    return one.seconds * (_OF_A_BREAK if one.kind == "break" else 1)
+    return _seconds(one) * (_OF_A_BREAK if one.kind == "break" else 1)
+
+
+def _seconds(one: Change) -> float:
+    """The seconds that count: where other values differ beside, all that they take together."""
+    if is_shared(one):
+        return sum(float(each.cause["cost"]) for each in (one,) + one.also)
+    return float(one.seconds)
 
 
 class Order:
@@ -76,15 +83,15 @@ class Order:
         self.told: Set[Any] = set()
 
     def rank(self, one: Change) -> Tuple[Any, ...]:
-        """What runs uncompiled and would not after the change first, of a function once, then what
-        costs most: which changes are listed.
+        """What ends in an exception first, then what runs uncompiled and would not after the
+        change, of a function once, then what costs most: which changes are listed.
         """
         spared = _spares(one) - self.told
-        return (not spared, is_late(one)) + self._by(one, _weight(one))
+        return (not raises(one), not spared, is_late(one)) + self._by(one, _weight(one))
 
     def by_saving(self, one: Change) -> Tuple[Any, ...]:
-        """What saves most first."""
-        return (is_late(one),) + self._by(one, one.seconds)
+        """What ends in an exception first, then what saves most."""
+        return (not raises(one), is_late(one)) + self._by(one, _seconds(one))
 
     def _by(self, one: Change, seconds: float) -> Tuple[Any, ...]:
         compiles = sum(1 for value in one.each.values() if value >= _LEAST)
@@ -100,6 +107,6 @@ def _spares(one: Change) -> Set[Any]:
     }
 
 
-def rank_of(one: Change) -> Tuple[Any, ...]:
-    """The place of a change by itself: what runs uncompiled first, then what costs most."""
-    return not _spares(one), is_late(one), -_weight(one)
+def rank_of(one: Change) -> Tuple[bool, bool, bool, float]:
+    """The place of a change by itself: what raises first, what runs uncompiled, what costs most."""
+    return not raises(one), not _spares(one), is_late(one), -_weight(one)

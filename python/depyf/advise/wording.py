@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Set
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
-from depyf.advise.change import Change, fails, is_open, shown_at, stays_uncompiled
+from depyf.advise.change import Change, fails, is_open, is_shared, shown_at, stays_uncompiled
 from depyf.advise.finding import BESIDE
 from depyf.advise.outside import rests
 from depyf.advise.staying import met_at
@@ -13,8 +13,10 @@ from depyf.terminal import place, shown
 
 _GAVE_UP = (
     "torch stopped compiling the function after %d compile%s: calls that fit none of them run "
-    "uncompiled. The seconds were spent, and a change may save less"
+    "uncompiled"
 )
+#: of a figure of such a function
+_SPENT = ". The seconds were spent, and a change may save less"
 #: as above, of what the same change has said already
 _GAVE_UP_TOO = "torch stopped compiling the function after %d compile%s, too"
 #: other places of one change that are named; the rest is counted
@@ -53,6 +55,8 @@ def saving(change: Change) -> str:
     if change.left or change.first:
         return "no figure yet"
     if change.kept_out or stays_uncompiled(change) or not all(rests(change).values()):
+        return "no figure"
+    if is_shared(change):
         return "no figure"
     if fails(change) and change.cause["failure"].get("raised"):
         return "no figure"  # without it the compile goes on
@@ -245,7 +249,8 @@ def told_given_up(change: Change, number: int, told: Dict[Any, int]) -> str:
     if before != number:
         return ". torch stopped compiling the function: see %d" % before
     form = _GAVE_UP_TOO if explained else _GAVE_UP
-    return ". " + form % (change.gave_up, "" if change.gave_up == 1 else "s")
+    spent = _SPENT if not explained and saving(change).endswith(" spent") else ""
+    return ". " + form % (change.gave_up, "" if change.gave_up == 1 else "s") + spent
 
 
 #: what to do before sizes become symbolic

@@ -333,7 +333,7 @@ result = [f(torch.ones(3), double) for _ in range(3)]
             helps(
                 "The value comes from the code before the graph break at {at}. A tensor, or a "
                 "value computed in the graph without that break, causes no recompile; a Python "
-                "value passed in from outside still does.",
+                "value that is passed in, or that an object or a global holds, still does.",
                 _KEPT,
                 _KEPT.replace(".item()", ""),
             )

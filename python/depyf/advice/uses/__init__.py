@@ -18,6 +18,7 @@ from depyf.advice.uses.branches import (
 from depyf.advice.uses.calls import (
     calls,
     checkpoints_in,
+    forward_of,
     compiles,
     in_autograd_function,
     is_compile,
@@ -25,6 +26,7 @@ from depyf.advice.uses.calls import (
     packs_sequences,
 )
 from depyf.advice.uses.containers import (
+    attributes_set,
     container_uses,
     counted_at,
     fills_at,
@@ -139,6 +141,7 @@ __all__ = [
     "SCOPES",
     "appended_at",
     "asks_for_none",
+    "attributes_set",
     "asserted_at",
     "body_line",
     "breaks_in",
@@ -167,6 +170,7 @@ __all__ = [
     "first_line",
     "first_lines",
     "fills_at",
+    "forward_of",
     "function_around",
     "function_starting_at",
     "given_by",

@@ -1,7 +1,7 @@
 """What a program calls: torch.compile, the mode of a module, packed sequences."""
 
 import ast
-from typing import List
+from typing import Any, Iterator, List
 
 from depyf.advice.uses.names import imported, method_of, of_module, path_of
 from depyf.advice.uses.trees import last_line, parsed, read_at, walked
@@ -53,13 +53,23 @@ def packs_sequences(file: str, line: int) -> bool:
 
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
-    tree = parsed(file)
+    classes = _autograd_functions(parsed(file))
+    return any(one.lineno <= line <= last_line(one) for one in classes)
+
+
+def forward_of(tree: Any, name: str) -> Any:
+    """The `forward` that `apply` of a torch.autograd.Function of this name calls; None for none."""
+    classes = [one for one in _autograd_functions(tree) if one.name == name]
+    methods = classes[0].body if len(classes) == 1 else []
+    return next((one for one in methods if getattr(one, "name", "") == "forward"), None)
+
+
+def _autograd_functions(tree: Any) -> Iterator[ast.ClassDef]:
     for node in walked(tree):
-        if isinstance(node, ast.ClassDef) and node.lineno <= line <= last_line(node):
+        if isinstance(node, ast.ClassDef):
             names = [getattr(one, "attr", getattr(one, "id", "")) for one in node.bases]
             if "Function" in names:
-                return True
-    return False
+                yield node
 
 
 _CHECKPOINTS = ("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")

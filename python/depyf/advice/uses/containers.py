@@ -2,7 +2,7 @@
 
 import ast
 import textwrap
-from typing import Any, Dict, Iterator, List, Set, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, Set, Tuple
 
 from depyf.advice.uses.names import (
     container_of,
@@ -380,6 +380,21 @@ def sets_at(file: str, line: int, attribute: str) -> bool:
         if getattr(node, "lineno", 0) == line
         for target, _ in stores_of(node)
     )
+
+
+def attributes_set(source: str) -> FrozenSet[str]:
+    """The attributes that torch's code for a function sets: by a statement, or by what it calls in
+    place of `setattr`.
+    """
+    found: Set[str] = set()
+    tree = tree_of(source)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.Call) and "setattr" in path_of(node.func):
+            named = [getattr(one, "value", getattr(one, "s", None)) for one in node.args]
+            found.update(one for one in named if isinstance(one, str))
+    return frozenset(found)
 
 
 def is_of_each_object(file: str, name: str) -> bool:

@@ -185,6 +185,8 @@ def _count_of_bound(names: List[str], call: ast.Call, function: Any) -> int:
     """How many of a function's parameters a call does not write: the object, or the class, whose
     method it is; 0 where the method is called as a function, `Model.forward(model, x)`.
     """
+    if names[:1] == ["ctx"] and getattr(call.func, "attr", "") == "apply":
+        return 1  # of a torch.autograd.Function
     if names[:1] not in (["self"], ["cls"]):
         return 0
     if isinstance(call.func, ast.Name) and call.func.id == function.name:

@@ -3,7 +3,7 @@
 import re
 from typing import Dict, List, Optional, Set, Tuple
 
-from depyf.advice import conditions
+from depyf.advice import conditions, uses
 from depyf.report import words
 from depyf.report.overview.durations import whole_number
 from depyf.schema import Document
@@ -202,6 +202,22 @@ def _conditions(entry: Document) -> List[str]:
 _OF_NUMBERS = ("LAMBDA_GUARD", "SHAPE_ENV")
 
 
+def excludes_size(entry: Document, name: str, index: int, size: str, file: str) -> bool:
+    """Whether a condition that a file made on a size, symbolic in a compile, excludes a size for
+    which an earlier compile was made: no compile is for both, symbolic from the start or not.
+    """
+    spelt = "%s.size()[%d]" % (words.short(name), index)
+    for guard in entry.get("guards") or ():
+        if guard.get("kind") not in _OF_NUMBERS or guard.get("source"):
+            continue
+        made = _PLACE.search(str(guard.get("comment") or ""))
+        if made is None or not file.endswith(made.group(1).rpartition(":")[0]):
+            continue
+        if conditions.holds(words.short(str(guard.get("text") or "")), spelt, size) is False:
+            return True
+    return False
+
+
 def _constants(entry: Document) -> Dict[str, str]:
     """The numbers and sizes that are constants of a compile, as conditions spell them."""
     asked = _asked(entry).items()
@@ -359,5 +375,6 @@ def known_of(entry: Document) -> words.Known:
         frames = [one for one in symbol.get("user_stack") or () if isinstance(one, dict)]
         stacks.append([(str(one.get("filename")), whole_number(one.get("line"))) for one in frames])
     double = any(re.search(r"^check_tensor\(.*\btorch\.float64\b", one) for one in guards)
-    more = double, tuple(map(tuple, stacks)), tuple(dict.fromkeys(fixed))
+    sets = uses.attributes_set(str(entry.get("source") or ""))
+    more = double, tuple(map(tuple, stacks)), tuple(dict.fromkeys(fixed)), sets
     return words.Known(tuple(dict.fromkeys(numbers)), *more)

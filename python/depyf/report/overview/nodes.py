@@ -22,6 +22,7 @@ from depyf.report.overview.callers import (
     traced_in,
 )
 from depyf.report.overview.durations import seconds_in, whole_number
+from depyf.report.overview.holders import named_by_program
 from depyf.report.overview.node import Node
 from depyf.report.overview.titled import Titled
 from depyf.report.words.stacks import short_place
@@ -35,8 +36,12 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
     for run in runs:
         prefix = "r%d:" % run["rank"] if isinstance(run.get("rank"), int) else ""
         by_global: Dict[str, List[Node]] = {}
+        renamed: Dict[int, Document] = {}  # the functions that are named otherwise, by their ids
         for function in run.get("functions", ()):
-            entries = function.get("entries", ())
+            whole = named_by_program(function)
+            entries = whole.get("entries", ())
+            if whole is not function:
+                renamed[id(function)], function = whole, whole
             siblings = [Node(run, function, entry, _key(prefix, entry, used)) for entry in entries]
             for position, node in enumerate(siblings):
                 node.number, node.of, node.siblings = position + 1, len(entries), siblings
@@ -44,12 +49,10 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                 if function.get("global_name"):
                     by_global.setdefault(function["global_name"], []).append(node)
         for entry in run.get("unattributed", ()):
-            node = Node(
-                run,
-                None if code_name(entry) else _of_frame(run, entry),
-                entry,
-                _key(prefix, entry, used),
-            )
+            of = None if code_name(entry) else _of_frame(run, entry)
+            if of is not None:  # such as a compile that was not made, at the limit
+                entry = named_by_program(of, entry)["entries"][0]
+            node = Node(run, renamed.get(id(of), of), entry, _key(prefix, entry, used))
             found.append(node)
             if entry.get("resumes"):
                 by_global.setdefault(entry["resumes"], []).append(node)

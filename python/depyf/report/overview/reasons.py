@@ -11,6 +11,7 @@ from depyf.report.overview.guards import (
     changed_sizes,
     constant_beside,
     counts_of_keys,
+    excludes_size,
     has_size,
     known_of,
     made_at,
@@ -93,7 +94,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
         words.describe_dispatch(reason)
     if reason["row"] in ("length", "other length") and _has_texts(node, reason):
         words.describe_texts(reason)
-    if node.is_resume and reason["kind"] == "value" and words.is_kept(reason):
+    kept = words.is_kept(reason) and not words.is_of_kept_object(reason)
+    if node.is_resume and reason["kind"] == "value" and kept:
         if not reason["help"] or "is for that value only" in reason["words"]:
             words.describe_kept(reason, line)
     if reason["kind"] == "global state":
@@ -120,10 +122,13 @@ def _compare_sizes(node: "Node", reason: words.Said) -> None:
     changed = changed_sizes(small, node.entry) if small else []
     if changed:
         words.describe_sizes(reason, changed)
+    index = re.search(r"size mismatch at index (\d+)", reason["failed"])
     if beside is not None:
         words.describe_small(reason, *beside)
     elif reason["row"] in words.SYMBOLIC or reason["row"] == "growing cache":
         _say_why_constant(node, reason)
+        if reason["row"] == "size" and index is not None and reason["before"] not in ("0", "1"):
+            _look_at_sides(node, reason, int(index.group(1)))
         if reason["row"] in words.SYMBOLIC:
             _look_beside(node, reason)
 
@@ -221,6 +226,13 @@ def _say_why_constant(node: "Node", reason: words.Said) -> None:
         decided = [one for one in tried.get("conditions") or () if isinstance(one, (list, tuple))]
         stacks = [[str(one) for one in stack] for stack in decided]
         words.describe_decided_size(reason, stacks)
+
+
+def _look_at_sides(node: "Node", reason: words.Said, index: int) -> None:
+    """Says of a size that code decides on it, where the compile for any is for none like before."""
+    at = reason["name"], index, reason["before"]
+    if excludes_size(node.entry, *at, file=reason["file"]):
+        words.describe_sides(reason)
 
 
 def _look_beside(node: "Node", reason: words.Said) -> None:

@@ -150,6 +150,11 @@ def describe_small(found: Said, name: str, index: int, before: str) -> None:
     advise(found, "size 0 or 1", name=argument_of(name), variable="", index=str(index))
 
 
+def describe_sides(found: Said) -> None:
+    """Says of a size that the code decides on it, so that one compile for all is not possible."""
+    advise(found, "shape condition")
+
+
 def describe_equal_sizes(found: Said, dimension: Tuple[str, int], other: Tuple[str, int]) -> None:
     """Says that a size was taken for the same as another that was equal, and is a constant with it.
 
@@ -198,6 +203,7 @@ _DIFFERING = 3
 #: of a value that has no name in the program
 _VALUE_KEPT = "a value kept across the graph break"
 _OF_KEPT = _VALUE_KEPT + " is another"
+_OF_MORE_KEPT = "%d values kept across the graph break are others"
 
 
 def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> None:
@@ -215,11 +221,11 @@ def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> N
 
 
 def _differing(others: Sequence[Tuple[str, str, str]]) -> str:
-    named = [
-        _OF_KEPT if KEPT.search(name) else "`%s` was %s, is %s" % (name, a, b or "another")
-        for name, a, b in others[:_DIFFERING]
-    ]
-    more = len(others) - len(named)
+    known = [one for one in others if not KEPT.search(one[0])]
+    named = ["`%s` was %s, is %s" % (name, a, b or "another") for name, a, b in known[:_DIFFERING]]
+    kept, more = len(others) - len(known), len(known) - len(named)
+    if kept:
+        named.append(_OF_KEPT if kept == 1 else _OF_MORE_KEPT % kept)
     return "; ".join(named) + ("; and %d more" % more if more else "")
 
 

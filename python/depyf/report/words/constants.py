@@ -32,9 +32,9 @@ _AGAIN = {
 }
 #: what the guards of a compile tell of a function: the names of its `numbers` that change, whether
 #: its tensors are `double`, the (file, line) of the frames that torch met in `stacks`, outermost
-#: first, and the names of numbers that are `fixed`
-Known = namedtuple("Known", "numbers double stacks fixed")
-UNKNOWN = Known((), False, (), ())
+#: first, the names of numbers that are `fixed`, and the attributes that its compiled code `sets`
+Known = namedtuple("Known", "numbers double stacks fixed sets")
+UNKNOWN = Known((), False, (), (), frozenset())
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 
 
@@ -95,11 +95,11 @@ def _constant_float(
     attribute = found["name"].rpartition(".")[2]
     if row == "float attribute used as a constant":
         met = {at for stack in known.stacks for at in stack}
-        if (
-            uses.sets_in(source, found["name"])
-            or _sets(found["source"], attribute)
-            or any(uses.sets_at(at[0], at[1], attribute) for at in met)
-        ):
+        # a line may set it of another object, which is gone at the end of the call
+        sets = _sets(found["source"], attribute) or any(
+            uses.sets_at(at[0], at[1], attribute) for at in met
+        )
+        if uses.sets_in(source, found["name"]) or sets and attribute in known.sets:
             return "float that is set", names
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])

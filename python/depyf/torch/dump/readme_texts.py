@@ -119,7 +119,7 @@ PATCHES = (
 _FIGURES = (
     ("no compile time", "the change saves no compiling"),
     ("no more compile time", "the changes above it save the same compiles"),
-    ("no figure", "what it saves is not known, since other code is compiled then"),
+    ("no figure", "what it saves depends on other values that it names, or is not known"),
     ("no figure yet", "another break or change, which it names, needs a change as well"),
     ("may save or cost compile time", "torch traces further then, up to the next break"),
 )
