@@ -56,11 +56,11 @@ def remember() -> None:
 def keep() -> None:
     """Gives the modules of depyf that were loaded meanwhile references of their own."""
     remember()
-    for name, module in list(sys.modules.items()):
-        if name in _kept or not name.startswith("depyf.") or name == __name__:
+    for name in [one for one in list(sys.modules) if one.startswith("depyf.")]:
+        if name in _kept or name == __name__:
             continue
         _kept.add(name)
-        names = vars(module)
+        names = vars(sys.modules[name])
         if name != "depyf._core":  # which looks nothing up there
             for key, value in _functions.items():
                 names.setdefault(key, value)

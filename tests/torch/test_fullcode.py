@@ -301,6 +301,27 @@ def test_what_ends_a_line_of_text_but_not_of_python():
     assert text == "def h(x):\n    y = 'a\u2028b' # \x1c\n    return y\n"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# head\n\ndef f(x):\n    return x\n\n# a note\n#   more of it\n",
+        "def f(\n    x,\n    y,\n):\n    z = (\n        x +\n        y\n    )\n    return z\n",
+        "def outer(x):\n    def f(y):\n        # said\n        return x, y\n        # end\n"
+        "    return f\n",
+        "def f(x):\n    if x:\n# at the margin\n        x = 1\n\n    # the end\nf(2)\n",
+        "def f(x):\n    y = '''a\nb'''\n    return y\n",
+        "def f(x):\n    y = 'a\\\nb'\n    return y\nz = 1\n",
+        "def f(x):\n    def f(y):\n        return y\n    return f\n",
+        "def f(x): return x\ny = 2\n",
+        "def fg(x):\n    return x\ndef f(y):\n    return fg(y)",
+    ],
+)
+def test_a_printed_function_is_found_without_its_tree(source):
+    from depyf.torch.fullcode.source import function_text, printed_function
+
+    assert printed_function(source, "f") == function_text(source, "f", "f")
+
+
 class Unnamed:
     pass
 

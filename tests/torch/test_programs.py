@@ -8,6 +8,8 @@ import warnings
 import depyf
 import pytest
 import torch
+from depyf.torch.capture.contexts import note_of_unread
+from depyf.torch.fullcode.source import function_text, printed_function
 from programs import PROGRAMS, TORCH
 
 #: an older torch may compile less of a program, or nothing
@@ -58,6 +60,16 @@ def plainly(program):
         handle.remove()
 
 
+def same_without_trees(entry):
+    """What is told of an entry's code by its lines and its bytecode is what its tree tells."""
+    if entry.verdict in ("exact", "equivalent"):
+        known = function_text(entry.source, entry.name, entry.name)
+        assert printed_function(entry.source, entry.name) == known
+    told, entry.replaced, replaced = note_of_unread(entry), False, entry.replaced
+    assert note_of_unread(entry) == told
+    entry.replaced = replaced
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
 def test_program(tmp_path, program):
     if TORCH < program.since:
@@ -75,6 +87,8 @@ def test_program(tmp_path, program):
     with depyf.prepare_debug(str(tmp_path / "dump")) as watched:
         have = run(program)
     entries = [entry for entry in watched.entries() if entry.hooked]
+    for entry in entries:
+        same_without_trees(entry)
     if TORCH < PROGRAMS_ARE_FOR and not (same(have, want) and len(entries) == len(frames)):
         # torch 2.2 guards less on what it compiles first, so that plain runs of one program differ
         # too

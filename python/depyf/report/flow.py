@@ -456,6 +456,7 @@ def _row(node: Node) -> List[Dict[str, Any]]:
 
 #: of a compile after which torch skips the function
 _ENDS = ": its earlier compiles no longer run"
+_COMPILE = re.compile(r"(\d+)/(\d+)$")
 #: what the boxes are, for who points at one
 _GRAPH = (
     "captured graph: the operations on tensors that torch found in the code (ops), which are "
@@ -473,7 +474,7 @@ def _what(node: Node) -> str:
         said.append(_REST % node.title)
     if node.outer:
         said.append("called by the code of %s" % node.outer.key)
-    number = re.match(r"(\d+)/(\d+)$", str(node.entry.get("compile_id") or ""))
+    number = _COMPILE.match(str(node.entry.get("compile_id") or ""))
     if number:
         said.append("%s is compile %s of function %s" % (node.key, number[2], number[1]))
     return "; ".join(said)

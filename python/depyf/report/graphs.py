@@ -30,6 +30,7 @@ _CLASS = re.compile(r"^( *)class (\w+)\(")
 _ITEM = re.compile(r"^\s+(\w+)\[(.*)\] = (.*?);  (\w+) = \1\b")
 _NODE = re.compile(r'^\s+(\w+)(?:: "([^"]*)")? = (.*)$')
 _ARGUMENT = re.compile(r'(\w+): "([^"]*)"')
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _SIGNATURE_ENDS = re.compile(r"\)(?:\s*->.*)?:\s*$")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 # a name that is read: no attribute, and no keyword of a call
@@ -126,7 +127,7 @@ class _Reader:
         self.output_lines.append(number)
         if begin.startswith("return"):
             begin = begin[6:]
-        for word in re.findall(r"[A-Za-z_]\w*", begin.partition("#")[0]):
+        for word in _WORD.findall(begin.partition("#")[0]):
             if word in self.nodes:
                 self.outputs.append(word)
             elif word == "None":

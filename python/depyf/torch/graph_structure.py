@@ -12,6 +12,7 @@ from depyf.torch.graph_writes import DEEPEST, KINDS, graph_writes, inner_graphs
 from depyf.trace.graph_rows import HELD, INPUT, OPERATION, PARAMETER, Table
 
 _FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
+_DTYPE = re.compile(r"([a-z]+)(\d.*)?$")
 _ITEM = re.compile(r"""\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]""")
 _DTYPES = {
     "float": "f",
@@ -134,7 +135,7 @@ def _shape(value: Any) -> str:
     if dtype is None or size is None:
         return str(value)[:40] if not hasattr(value, "__dict__") else type(value).__name__
     name = str(dtype).rpartition(".")[2]
-    match = re.match(r"([a-z]+)(\d.*)?$", name)
+    match = _DTYPE.match(name)
     if match and match.group(1) in _DTYPES:
         name = _DTYPES[match.group(1)] + (match.group(2) or ("8" if name == "bool" else ""))
     return "%s[%s]" % (name, ", ".join(str(one) for one in size))

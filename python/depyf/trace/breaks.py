@@ -44,7 +44,8 @@ def own_place(found: GraphBreak, filename: str, names: Sequence[str]) -> Optiona
 def parse_break(text: str, attempt: int) -> GraphBreak:
     """Reads what torch prints for a graph break; the reason is never empty."""
     # logging writes this where it is to print an exception and there is none
-    text = re.sub(r"(\s*^NoneType: None$)+\s*\Z", "", text, flags=re.MULTILINE)
+    if "NoneType: None" in text:
+        text = re.sub(r"(\s*^NoneType: None$)+\s*\Z", "", text, flags=re.MULTILINE)
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
     lines = text.splitlines()
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
@@ -95,9 +96,9 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
             found.explanation += "\n" + stripped
         elif stripped and part == "hint":
             found.hints[-1] += " " + stripped
-    raised = re.search(r"^torch\._dynamo\.exc\.\w+: (.+)$", text, re.MULTILINE)
-    if not found.reason and raised:  # no reason, but the traceback of Dynamo itself
-        found.reason = raised.group(1)
+    if not found.reason:  # but perhaps the traceback of Dynamo itself
+        raised = re.search(r"^torch\._dynamo\.exc\.\w+: (.+)$", text, re.MULTILINE)
+        found.reason = raised.group(1) if raised else ""
     if not found.reason:
         found.reason = next((line.strip() for line in lines if line.strip()), "unknown")
     return _named_as_later(found)

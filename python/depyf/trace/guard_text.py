@@ -54,6 +54,7 @@ _STACK_FILE = re.compile(r'File "(?P<path>[^"\n]+)", line \d+')
 #: what torch says of a symbol that it knows no line for, as if that were an error
 _UNKNOWN = re.compile(r"^# \(unknown (var|source) .*please file a bug\)$")
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
+_DEVICE = re.compile(r"\((\w+)")
 
 
 def split_comment(text: str) -> Tuple[str, str]:
@@ -447,7 +448,7 @@ def tensor_in_words(expression: str) -> str:
     if len(parts) < 4:
         return ""
     given = dict(part.split("=", 1) for part in parts[4:] if "=" in part)
-    keys = re.search(r"\((\w+)", parts[2])
+    keys = _DEVICE.search(parts[2])
     device = keys.group(1) if keys else "?"
     if given.get("device", "None") != "None":
         device += " " + given["device"]

@@ -232,9 +232,15 @@ def _note_begins(nodes: Sequence[Node]) -> None:
             node.began = min(made, default=latest)
 
 
+#: what the id of a compile begins with that compiled autograd made
+_AUTOGRAD = re.compile(r"^!\d+/?")
+_NUMBER = re.compile(r"\d+")
+_NOT_IN_KEY = re.compile(r"[^\w/!]+")
+
+
 def _number(node: Node) -> Tuple[int, ...]:
-    compile_id = re.sub(r"^!\d+/?", "", str(node.entry.get("compile_id")))
-    return tuple(int(one) for one in re.findall(r"\d+", compile_id))
+    compile_id = _AUTOGRAD.sub("", str(node.entry.get("compile_id")))
+    return tuple(int(one) for one in _NUMBER.findall(compile_id))
 
 
 def _of_frame(run: Document, entry: Document) -> Optional[Document]:
@@ -253,7 +259,7 @@ def _of_frame(run: Document, entry: Document) -> Optional[Document]:
 
 
 def _key(prefix: str, entry: Document, used: Dict[str, int]) -> str:
-    key = prefix + re.sub(r"[^\w/!]+", "_", str(entry.get("compile_id") or "?"))
+    key = prefix + _NOT_IN_KEY.sub("_", str(entry.get("compile_id") or "?"))
     count = used[key] = used.get(key, 0) + 1
     return (
         key if count == 1 else "%s~%d" % (key, count)

@@ -54,6 +54,8 @@ def title_of_artifact(artifact: Document) -> str:
     return title
 
 
+#: the tensor that a guard is about
+_TENSOR = re.compile(r"""__check_tensor\((.+?), ['"]""")
 #: guards that each compile has, on how torch is set up
 _AMBIENT = {
     "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None": (
@@ -77,7 +79,7 @@ def _in_words(expression: str, text: str) -> str:
         return "torch's settings: " + state
     said = tensor_in_words(expression)
     if said:
-        name = re.match(r"__check_tensor\((.+?), ['\"]", expression)
+        name = _TENSOR.match(expression)
         return "%s: %s" % (short(name.group(1)), said) if name else said
     return words.identity_in_words(text)
 

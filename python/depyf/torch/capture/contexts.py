@@ -8,6 +8,7 @@ from typing import List, Tuple
 from depyf import compiling
 from depyf.advice import uses
 from depyf.advise.source import segment
+from depyf.assembler import named_locals
 from depyf.interrupts import pass_on
 from depyf.model import Entry
 from depyf.plain import file_of
@@ -67,20 +68,18 @@ def note_of_modes(entry: Entry) -> str:
 _OF_CALLERS = ("__nested_resume_fns", "__nested_frame_values", "__resume_frame_values")
 
 
-def note_of_unread(source: str, name: str) -> str:
-    """A sentence on the parameters of a resume function that its code does not name.
-
-    Args:
-        source: torch's code, as it is shown.
-        name: of the function in it.
-    """
+def note_of_unread(entry: Entry) -> str:
+    """A sentence on the parameters of a resume function that its code does not name."""
+    code = entry._code.get() if entry.replaced else None  # made of the source
+    if code is not None and _names_all(code):
+        return ""
     try:
-        tree = compiling.places_of(source)
+        tree = compiling.places_of(entry.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass_on()
         return ""
     nodes = list(compiling.walk(tree))
-    found = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == name]
+    found = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == entry.name]
     named = {one.id for one in nodes if isinstance(one, ast.Name)}
     for one in nodes:
         if isinstance(one, (ast.Global, ast.Nonlocal)):
@@ -91,6 +90,13 @@ def note_of_unread(source: str, name: str) -> str:
         return ""
     listed = " and ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
     return "Nothing here reads %s: torch hands over what was there at the break." % listed
+
+
+def _names_all(code: types.CodeType) -> bool:
+    """Whether the instructions of a function name each of its parameters."""
+    named = named_locals(code)
+    given = enumerate(code.co_varnames[: code.co_argcount])
+    return all(at in named or one in code.co_cellvars or one in _OF_CALLERS for at, one in given)
 
 
 def _contexts_around(code: types.CodeType, line: int) -> List[Tuple[int, str]]:

@@ -232,7 +232,7 @@ class Rests(Functions):
         if ended:
             texts.append(self._note_of_contexts(entry, function))
             texts.append(note_of_modes(entry))
-            unread = note_of_unread(entry.source, entry.name) if function.is_resume else ""
+            unread = note_of_unread(entry) if function.is_resume else ""
             texts.append(unread)
         texts = [one for one in texts if one]
         return "\n" + "".join(depyf.legend.wrapped(shown(one)) for one in texts) if texts else ""

@@ -137,10 +137,12 @@ def hide_from_dynamo() -> None:
         return
     skip_below = _skip_callees()
     codes: List[types.CodeType] = []
-    for name, module in list(sys.modules.items()):
-        if not name.startswith("depyf") or name in _hidden or name[5:6] not in ("", "."):
+    # a program has thousands of modules: a list of pairs would cost a collection or two
+    for name in [one for one in list(sys.modules) if one.startswith("depyf")]:
+        if name in _hidden or name[5:6] not in ("", "."):
             continue
         _hidden.add(name)
+        module = sys.modules[name]
         if skip_below is not None and name + "." in _CLOSED:
             skip_below(_doors_of(module))
         elif skip_below is None or not name.startswith(_CLOSED):

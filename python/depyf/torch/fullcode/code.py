@@ -17,7 +17,7 @@ from depyf.torch.fullcode.conditions import States
 from depyf.torch.fullcode.linking import holders
 from depyf.torch.fullcode.rows import INDENT, WIDTH, call_on_rows, in_comment
 from depyf.torch.fullcode.signature import Signature
-from depyf.torch.fullcode.source import function_in, function_text
+from depyf.torch.fullcode.source import function_in, function_text, printed_function
 from depyf.trace.names import safe_name
 
 
@@ -93,6 +93,9 @@ def original_text(function: Function, name: str, signature: Signature, token: st
     )
 
 
+_NONLOCAL = re.compile(r"(?m)^ *nonlocal (.+)$")
+
+
 def _of_torchs_beginning(source: str, width: int) -> str:
     """Comment lines on what torch put into a resume function, which no program has."""
     told = []
@@ -101,9 +104,9 @@ def _of_torchs_beginning(source: str, width: int) -> str:
             "`__is_tracing_resume_prologue` is torch's own mark: while it is True, torch puts back "
             "what the graph break handed over, such as a `with` that was entered."
         )
-    if re.search(r"(?m)^ *raise None$", source):
+    if "raise None" in source and re.search(r"(?m)^ *raise None$", source):
         told.append("`raise None` is torch's text for a place that nothing reaches.")
-    for names in re.findall(r"(?m)^ *nonlocal (.+)$", source):
+    for names in _NONLOCAL.findall(source) if "nonlocal" in source else ():
         unused = [one for one in names.split(", ") if len(re.findall(r"\b%s\b" % one, source)) == 1]
         if unused:
             told.append(
@@ -159,7 +162,7 @@ class FileNames:
 
 
 def transformed_text(entry: Entry, signature: Signature, token: str, names: FileNames) -> str:
-    text = function_text(entry.source, entry.name, entry.name) if entry.source else None
+    text = printed_function(entry.source, entry.name) if entry.source else None
     if text is not None:
         text = names.apply(text, entry.names)
     if text is not None and entry.verdict in ("exact", "equivalent"):

@@ -23,7 +23,7 @@ from depyf.trace.guard_text import (
 def _because(guard: Guard) -> str:
     """The user's code and place because of which a guard is there, on one line."""
     told = in_comment(guard.comment.lstrip("# ").partition("\nUser stack trace:")[0])
-    return re.sub(r" \(HINT: [^()]*\)", "", told)
+    return re.sub(r" \(HINT: [^()]*\)", "", told) if " (HINT: " in told else told
 
 
 #: what only torch's own check can answer: its state, or how the call at hand came about
