@@ -86,8 +86,11 @@ bool FinallyCopy::marks_annotation(const Value& value) const {
 
 bool FinallyCopy::same_operation(ValueId a, ValueId b, Values& map) {
   const Value &x = s_.at(a), &y = s_.at(b);
-  if (x.kind != y.kind || x.op != y.op || x.aux != y.aux || x.operands.size() != y.operands.size())
-    return false;
+  if (x.kind != y.kind || x.op != y.op || x.operands.size() != y.operands.size()) return false;
+  // The handler's copy of an import is marked as one inside of `try` (3.15), the other copy as what
+  // stands where the statement does.
+  const auto is_lazy = [](const Value& import) { return import.aux == 1; };
+  if (x.op == Op::IMPORT_NAME ? is_lazy(x) != is_lazy(y) : x.aux != y.aux) return false;
   bool negated = false, first_negated = false;
   if (x.kind == ValueKind::Select) {
     // The compiler turns the test of one copy round, where another block follows it.
