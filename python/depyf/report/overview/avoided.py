@@ -141,8 +141,8 @@ def _of_recompiles(nodes: Sequence[Node], spared: Collection[str]) -> str:
     normal = [one for one in nodes if one.reasons[0]["row"] in advice.NO_ACTION + advice.NORMAL]
     helped = [one for one in nodes if one.reasons[0]["help"] and one not in normal]
     left = [one for one in nodes if one not in normal + helped]
-    gone = [one for one in left if one.key in spared]
-    inside = [one for one in left if one not in gone and savings.made_inside(one)]
+    inside = [one for one in left if savings.made_inside(one)]
+    gone = [one for one in left if one.key in spared and one not in inside]
     others = [one for one in left if one not in gone + inside]
     if len(helped) == len(nodes):
         return "The advice for each is at the recompiles."
