@@ -21,7 +21,6 @@ LATER = (
         " callers::test_the_stack_has_all_frames_at_lines_of_the_program"
         " failures::test_a_block_inside_another_one_in_the_same_folder"
         " failures::test_a_block_that_ends_after_one_in_whose_middle_it_began"
-        " first_read::test_a_break_in_a_method_of_the_same_name_has_its_class"
         " first_read::test_a_readme_lists_the_compiles_of_a_function_without_a_break"
         " first_read::test_the_page_has_the_order_and_the_figures_of_readme"
         " given_up::test_a_function_at_its_limit_keeps_what_it_has"
@@ -109,6 +108,39 @@ LATER = (
         "session::test_a_block_within_a_compiled_function_warns_of_nothing",
     ),
     (
+        (2, 6),
+        "its trace has no graph breaks, and less of guards, of limits and of frames that it gives up",
+        "advice::test_sizes_that_change_together_are_marked_together"
+        " callers::test_each_compile_stands_below_the_entry_whose_code_called_it"
+        " callers::test_what_a_function_without_code_calls_stands_below_it_at_each_call"
+        " callers::test_the_stack_has_all_frames_at_lines_of_the_program"
+        " given_up::test_a_function_at_its_limit_keeps_what_it_has"
+        " given_up::test_the_page_of_calls_beyond_the_limit_says_what_is_so"
+        " given_up::test_a_function_with_nothing_to_compile"
+        " given_up::test_a_function_that_never_had_anything_to_compile_is_told_of"
+        " given_up::test_what_the_exception_of_a_compile_ended_is_compiled_again"
+        " given_up::test_the_code_that_calls_a_resume_function_says_what_became_of_it"
+        " given_up::test_what_a_guard_of_an_object_holds_is_not_the_object"
+        " given_up::test_two_rests_behind_one_line_are_two_functions"
+        " handed::test_a_break_below_a_method_of_that_name_is_told_with_the_line_that_led_there"
+        " interrupts::test_at_whatever_depyf_does[depyf.torch.compat.frames:_text_of_one]"
+        " interrupts::test_no_function_formats_exceptions_that_may_lose_one"
+        " run_command::test_a_long_compile_is_told_on_a_terminal_alone"
+        " run_command::test_numbers_of_numpy_that_torch_draws_with_its_own_generator_are_told"
+        " run_command::test_without_a_compiler_it_says_what_to_install_or_to_give",
+    ),
+    (
+        (2, 6),
+        "its graphs and code are others",
+        "readable::test_a_change_of_a_class_of_dicts_leaves_readable_names"
+        " readable::test_an_output_is_never_called_as_one_of_a_graph_inside_of_the_graph",
+    ),
+    (
+        (2, 6),
+        "its CPython is 3.9, whose code objects have no qualified name",
+        "names_in_torch_code::test_a_global_with_a_name_of_torchs_is_read_when_the_program_reads_it",
+    ),
+    (
         (2, 12),
         "an earlier one raises RecursionError itself for a container that holds itself at a break",
         "containers_in_themselves",
@@ -117,6 +149,7 @@ LATER = (
         (2, 12),
         "an earlier one makes resume functions of closures where they are called, under no name",
         "callers::test_resume_functions_that_torch_installs_again_are_the_same_code"
+        " readable::test_a_free_variable_and_a_tuple_have_names_that_say_what_they_are"
         " callers::test_a_resume_function_without_code_runs_as_plain_python"
         " fullcode::test_no_line_of_guards_or_of_calls_is_too_wide"
         " readable::test_what_a_function_returned_is_no_second_one_of_it"
@@ -133,7 +166,8 @@ LATER = (
     (
         (2, 12),
         "an earlier one tells nothing of the frames that it does not trace or gives up",
-        "given_up::test_a_function_that_fails_once_runs_no_earlier_compile"
+        "first_read::test_a_break_in_a_method_of_the_same_name_has_its_class"
+        " given_up::test_a_function_that_fails_once_runs_no_earlier_compile"
         " given_up::test_a_side_that_the_first_call_did_not_take_is_told_of"
         " given_up::test_what_is_left_with_nothing_to_compile_is_not_said_to_be_uncalled"
         " given_up::test_the_only_rest_of_a_function_is_not_said_to_be_uncalled_perhaps"
@@ -211,6 +245,12 @@ EARLIER = (
             for case in "drawn_inside drawn_rounds left_by_call counted_behind_a_property "
             "printed_and_used".split()
         ),
+    ),
+    (
+        (2, 15),
+        "other values are on its stack at a break, and CPython 3.14 copies a dataclass elsewhere",
+        "readable::test_what_is_on_the_stack_has_the_name_of_what_it_is"
+        " sentences_hold::test_a_list_that_is_only_handed_on_is_to_be_kept_outside",
     ),
     (
         (2, 15),
