@@ -106,21 +106,26 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     known = keeping(node, removed_by(change))
     if known is not None:
         return known, True
-    needed = _needed_in(node, change.advice, failing.row in _CLOCKS)
     kept_in_graph = _OF_NUMBERS in settings_in(change.advice)
-    if kept_in_graph and failing.file == node.place[0]:
-        needed += [one for one in [uses.sorted_at(failing.file, failing.line)] if one]
+    sorts = kept_in_graph and failing.file == node.place[0]
+    ordered = uses.sorted_at(failing.file, failing.line) if sorts else 0
+    needed = _needed_in(node, change.advice, ordered, failing.row in _CLOCKS)
     orders = failing.row in breaks.BECOME_TENSORS
     line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False
 
 
-def _needed_in(node: Any, advice: str, is_whole: bool = False) -> List[int]:
+def _needed_in(node: Any, advice: str, ordered: int = 0, is_whole: bool = False) -> List[int]:
     """The lines that make a Python number of a tensor, and may keep a function uncompiled that
-    torch gave up, once some advice is followed; `is_whole` as in `_in_contexts`.
+    torch gave up, once some advice is followed.
+
+    Args:
+        ordered: the line that sorts such numbers, 0 for none.
+        is_whole: as in `_in_contexts`.
     """
     file, begin = node.place
     needed = uses.values_needed_in(file, begin, _OF_NUMBERS not in settings_in(advice))
+    needed += [ordered] if ordered else []
     if _uncut(node):  # elsewhere torch cuts the graph, and compiles what is in front of the cut
         return [one for one in needed if uses.uncut_around(file, one)]
     return _in_contexts(node, needed, is_whole)
