@@ -469,11 +469,12 @@ def _reasons(readme, entries, by_path, calls, dump):
         match = re.match(r".*?, compile (\S+?),?\n", part)
         entry = entries.get(match.group(1)) if match is not None else None
         first = _first(entry, by_path, dump) if entry is not None and entry.path else None
-        told = re.search(r"(?m)^- compiled again because: (.*)", part)
+        told = re.search(r"(?m)^- compiled again because: (.*(?:\n  .*)*)", part)
         if first is None or told is None:
             continue
-        yield from _fitting(entry, told.group(1))
-        for name, before, now in _KEYS.findall(told.group(1)):
+        said = told.group(1).replace("\n  ", " ")
+        yield from _fitting(entry, said)
+        for name, before, now in _KEYS.findall(said):
             known, real = _value(calls[first].values, name)
             if known and str(len(real)) != now:
                 yield "%s: `%s` is told to have %s, had %d" % (
@@ -482,7 +483,7 @@ def _reasons(readme, entries, by_path, calls, dump):
                     now,
                     len(real),
                 )
-        for name, before, now in _REASON.findall(told.group(1)):
+        for name, before, now in _REASON.findall(said):
             known, real = _value(calls[first].values, name)
             if not known or type(real) not in (int, float, bool, str, type(None)):
                 continue
