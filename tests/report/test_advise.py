@@ -1371,9 +1371,10 @@ def test_a_comprehension_that_torch_compiles_by_itself_goes_with_what_its_functi
     (change,) = advise.listing._listed(found, 3)
     assert change.advice == breaks.LEAVES.help[0].text
     assert [one.line for one in change.gone] == [6]
-    assert not advise.terminal._hinted(causes, [change], False)
+    told_of = advise.terminal._told_of([change])
+    assert not advise.terminal._hinted(causes, told_of, False)
     # and a compile that failed is told once
-    assert not advise.terminal._without_advice(found, causes, [change], False)
+    assert not advise.terminal._without_advice(found, causes, told_of, False)
 
 
 def test_one_compile_for_each_class_of_a_module_needs_no_action():

@@ -62,6 +62,11 @@ def is_shared(change: Change) -> bool:
     return any(one["differing"] for one in reasons)
 
 
+def takes_loop_out(advice: str) -> bool:
+    """Whether some advice takes the loop around a break out of compiled code."""
+    return advice in (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+
+
 def is_open(change: Change) -> bool:
     """Whether it depends on other changes what a change saves."""
     waits = change.left or change.first or change.kept_out or is_shared(change)

@@ -2,8 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from depyf.advice import breaks
-from depyf.advise.change import Change, is_open, shown_at
+from depyf.advise.change import Change, is_open, shown_at, takes_loop_out
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import (
     merged_by_advice,
@@ -161,9 +160,8 @@ def _put_first(said: Dict[str, Any], advice: str) -> None:
 
 def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Change:
     """A change with what it leaves, and what is to be made before it."""
-    of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
     # where the loop is taken out of compiled code, no break in it keeps anything uncompiled
-    failing = failing_in(change) if change.advice not in of_loop else []
+    failing = failing_in(change) if not takes_loop_out(change.advice) else []
     kept = [kept_by(change, one) for one in failing]
     left = next(((place, met) for place, met in kept if place is not None), None)
     more = {"first": tuple(recompiled_behind(change, every)), "kept_out": kept_out(change, nodes)}

@@ -5,7 +5,7 @@ in all of a function.
 from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION, NORMAL, breaks, settings_in, uses
-from depyf.advise.change import Change, fails
+from depyf.advise.change import Change, fails, takes_loop_out
 from depyf.report.words.stacks import frame_places
 
 Place = Tuple[str, int]
@@ -163,8 +163,9 @@ def leaves_outer(change: Change, removed: Set[Place], advice: str) -> bool:
         for node in {id(each): each for each in _outer_ones(one)}.values():
             if keeping(node, removed) is not None or foreseen(node, removed):
                 return True
-            of_loop = advice in (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
-            if _uncut(node) and not of_loop and foreseen(node, removed, _needed_in(node, advice)):
+            if not _uncut(node) or takes_loop_out(advice):
+                continue
+            if foreseen(node, removed, _needed_in(node, advice)):
                 return True
     return False
 

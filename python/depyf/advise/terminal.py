@@ -1,7 +1,7 @@
 """The changes of a run as text for a terminal."""
 
 import textwrap
-from typing import Any, Dict, List, Optional, Set
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION, breaks
 from depyf.advise.change import Change, is_open, shown_at
@@ -84,7 +84,8 @@ def text(
     rows[:0] = _backward_twice(document, nodes, links)
     if normal:
         rows += ["what needs no action:"] + normal
-    rows += _without_advice(found, causes, listed, links) + _hinted(causes, listed, links)
+    told_of = _told_of(listed)
+    rows += _without_advice(found, causes, told_of, links) + _hinted(causes, told_of, links)
     rows += _drawn(nodes, links)
     skips = document.get("cudagraph_skips") or ()
     if skips:
@@ -149,14 +150,13 @@ def _told_of(listed: List[Change]) -> Set[int]:
 
 
 def _without_advice(
-    found: List[Change], causes: List[Dict[str, Any]], listed: List[Change], links: bool
+    found: List[Change], causes: List[Dict[str, Any]], told_of: Set[int], links: bool
 ) -> List[str]:
     """The costliest recompiles for which there is no advice, so that their seconds have a reason,
     and how many more there are.
     """
     from depyf.report import overview
 
-    told_of = _told_of(listed)
     at_limit = {key for one in found if one.row == "limit" for key in one.each}
     left = [
         cause
@@ -209,28 +209,27 @@ def _drawn(nodes: List[Any], links: bool) -> List[str]:
     return rows
 
 
-def _hinted(causes: List[Dict[str, Any]], listed: List[Change], links: bool) -> List[str]:
+def _hinted(causes: List[Dict[str, Any]], told_of: Set[int], links: bool) -> List[str]:
     """The costliest breaks and failures for which there is no advice, with torch's own hints, word
     for word; then those for which torch has none either. How many more there are is told of each.
     """
     from depyf.report import overview
 
-    told_of = _told_of(listed)
-    left: List[Dict[str, Any]] = []
+    left: List[Tuple[float, Dict[str, Any]]] = []  # (seconds, what is said)
     for cause in causes:
         said = cause.get("break") or cause.get("failure")
         known = said is None or said["help"] or id(cause) in told_of or overview.is_normal(cause)
         if said is not None and not known and said["row"] not in _NOTHING_TO_COMPILE:
-            left.append(cause)
+            left.append((cause["cost"], said))
     rows: List[str] = []
     for head, hinted in ((_HINTS, True), (_NO_HINTS, False)):
-        group = [one for one in left if bool(_said(one)["hints"]) is hinted]
+        group = [one for one in left if bool(one[1]["hints"]) is hinted]
         more = group[_MOST_LEFT:]
         rows += [head] * bool(group)
-        for cause in group[:_MOST_LEFT]:
-            rows += _of_break_without_advice(cause, links)
+        for seconds, said in group[:_MOST_LEFT]:
+            rows += _of_break_without_advice(seconds, said, links)
         if more:
-            rows.append("%9.2f s  in %d more" % (sum(one["cost"] for one in more), len(more)))
+            rows.append("%9.2f s  in %d more" % (sum(one[0] for one in more), len(more)))
     return rows
 
 
@@ -240,14 +239,9 @@ _NO_HINTS = "graph breaks and failures for which there is neither advice nor a h
 _NOTHING_TO_COMPILE = tuple(one for one in breaks.BY_KEY if one.startswith("nothing to compile"))
 
 
-def _said(cause: Dict[str, Any]) -> Dict[str, Any]:
-    return dict(cause.get("break") or cause["failure"])
-
-
-def _of_break_without_advice(cause: Dict[str, Any], links: bool) -> List[str]:
-    said = _said(cause)
+def _of_break_without_advice(seconds: float, said: Dict[str, Any], links: bool) -> List[str]:
     where = place(said["file"] or "?", said["line"], links)
-    rows = ["%9.2f s  %s  %s" % (cause["cost"], where, plain(said["why"]))]
+    rows = ["%9.2f s  %s  %s" % (seconds, where, plain(said["why"]))]
     file, line, code = said["caller"]
     if line:
         form = "%12scalled from your line %s: %s"

@@ -5,7 +5,15 @@ from typing import Any, Dict, List, Set
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
-from depyf.advise.change import Change, fails, is_open, is_shared, shown_at, stays_uncompiled
+from depyf.advise.change import (
+    Change,
+    fails,
+    is_open,
+    is_shared,
+    shown_at,
+    stays_uncompiled,
+    takes_loop_out,
+)
 from depyf.advise.finding import BESIDE
 from depyf.advise.outside import rests
 from depyf.advise.staying import met_at
@@ -83,8 +91,7 @@ def _is_given_up(change: Change) -> bool:
 
 def _unrolled(change: Change, links: bool) -> List[str]:
     """That torch takes a loop into the graph once nothing in it keeps the function out of it."""
-    of_loop = (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
-    if not fails(change) or change.advice in of_loop:
+    if not fails(change) or takes_loop_out(change.advice):
         return []
     file, line = met_at(change.cause["nodes"][0])
     loops = [at for kind, at in uses.uncut_around(file, line) if kind != "try"] if line else []
