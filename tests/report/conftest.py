@@ -49,7 +49,17 @@ class Screen:
         self.page.goto(Path(path).resolve().as_uri() + ("#" + route if route else ""))
         if self.page.evaluate("document.documentElement.classList.contains('js')"):
             self.until("document.documentElement.dataset.ready === 'true'")
+            self.painted()
         return self.page
+
+    def painted(self):
+        """Waits until the browser has painted what a click or a key changed. Texts have
+        `content-visibility: auto`, so the sizes of lines are known only after the first frame.
+        """
+        self.page.evaluate(
+            """() => new Promise((done) =>
+              requestAnimationFrame(() => requestAnimationFrame(done)))"""
+        )
 
     def until(self, condition):
         """Waits until an expression, or what a function returns, is true; Playwright's own way
@@ -64,7 +74,7 @@ class Screen:
         """Goes to a route of the page as a link would; returns the milliseconds until it was laid
         out.
         """
-        return self.page.evaluate(
+        elapsed = self.page.evaluate(
             """async (route) => {
               const start = performance.now();
               await new Promise((done) => { addEventListener("hashchange", done, {once: true}); location.hash = route; });
@@ -73,6 +83,8 @@ class Screen:
             }""",
             route,
         )
+        self.painted()
+        return elapsed
 
     def picture(self, name):
         self.page.screenshot(path=str(self._pictures / (name + ".png")))

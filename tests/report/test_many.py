@@ -509,6 +509,7 @@ def test_bytecode_is_wrapped_as_the_other_texts_are(screen, tmp_path):
       (one) => one.scrollWidth > one.clientWidth + 1)"""
     assert shown.evaluate(cut) and not any(shown.evaluate(cut))
     shown.get_by_role("button", name="wrap").click()
+    screen.painted()
     assert any(shown.evaluate(cut))
 
 
