@@ -57,10 +57,11 @@ def keep() -> None:
     """Gives the modules of depyf that were loaded meanwhile references of their own."""
     remember()
     for name in [one for one in list(sys.modules) if one.startswith("depyf.")]:
-        if name in _kept or name == __name__:
+        module = sys.modules.get(name)  # a program may have put something else there
+        if type(module) is not types.ModuleType or name in _kept or name == __name__:
             continue
         _kept.add(name)
-        names = vars(sys.modules[name])
+        names = vars(module)
         if name != "depyf._core":  # which looks nothing up there
             for key, value in _functions.items():
                 names.setdefault(key, value)

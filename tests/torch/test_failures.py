@@ -251,6 +251,26 @@ def test_a_mistake_of_depyf_does_not_reach_the_program(tmp_path, monkeypatch, mo
     assert left_behind(tmp_path / "dump") == []
 
 
+@pytest.mark.parametrize("put", ["None", "object()", "type('Lazy', (), {'__slots__': ()})()"])
+def test_what_a_program_puts_in_place_of_a_module_of_depyf(run_script, put):
+    text = """
+import sys
+sys.modules["depyf.report_of_mine"] = %s
+import torch, depyf
+
+@torch.compile(backend="eager")
+def f(x):
+    print("a break")
+    return x + 1
+
+with depyf.prepare_debug("dump") as run:
+    assert f(torch.ones(1)).item() == 2
+assert run.function("f").entries[0].replaced
+print("finished")
+"""
+    assert "finished" in run_script(text % put).stdout
+
+
 def test_a_read_only_folder(mounted):
     disk = mounted("size=64k,ro")
     with pytest.warns(DepyfWarning, match="cannot write to") as caught:

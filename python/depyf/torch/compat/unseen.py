@@ -139,10 +139,10 @@ def hide_from_dynamo() -> None:
     codes: List[types.CodeType] = []
     # a program has thousands of modules: a list of pairs would cost a collection or two
     for name in [one for one in list(sys.modules) if one.startswith("depyf")]:
-        if name in _hidden or name[5:6] not in ("", "."):
+        module = sys.modules.get(name)  # a program may have put something else there
+        if type(module) is not types.ModuleType or name in _hidden or name[5:6] not in ("", "."):
             continue
         _hidden.add(name)
-        module = sys.modules[name]
         if skip_below is not None and name + "." in _CLOSED:
             skip_below(_doors_of(module))
         elif skip_below is None or not name.startswith(_CLOSED):
