@@ -256,6 +256,27 @@ def test_what_changed_of_torchs_state_is_told_with_its_values():
     assert reason["row"] == "setting"
 
 
+def test_a_reason_without_an_entry_is_of_the_one_that_has_its_guard():
+    """Torch 2.4 and before tell the guards alone, one for each entry that they have."""
+
+    def entry(number, guards, reasons=()):
+        texts = [{"text": text} for text in guards]
+        return {"compile_id": "0/%d" % number, "guards": texts, "reasons": list(reasons)}
+
+    def tried(*entries):
+        run = {"functions": [{"name": "f", "entries": list(entries)}]}
+        return [one["tried"] for one in overview.nodes_of([run])[-1].reasons]
+
+    first, second = entry(0, ["n == 2", "m == 1"]), entry(1, ["n == 3", "m == 1"])
+    size = "tensor 'x' size mismatch at index 0. expected 2, actual 3"
+    assert tried(first, entry(1, [], [size])) == ["0/0"]
+    assert tried(first, second, entry(2, [], ["n == 3", "n == 2"])) == ["0/1", "0/0"]
+    assert tried(first, second, entry(2, [], ["m == 1", "L['n'] == 2"])) == ["0/1", "0/0"]
+    assert tried(first, second, entry(2, [], ["n == 3"])) == [""]
+    assert tried(first, second, entry(2, [], ["m == 1", "m == 1"])) == ["", ""]
+    assert tried(first, entry(0, ["n == 3"]), entry(1, [], [size])) == ["0/0"]
+
+
 def test_a_guard_on_torchs_state_is_told_in_words():
     (guard,) = state(deterministic_algorithms=True)
     assert state_in_words(state_of(guard["text"])) == (

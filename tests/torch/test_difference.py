@@ -282,7 +282,7 @@ def test_reasons_name_the_line_that_made_the_guard():
 # ---- ranks ---------------------------------------------------------------------------------------
 
 RANKS = """
-import os, sys
+import os, sys, time
 import torch, torch.distributed as dist
 
 dist.init_process_group("gloo")
@@ -297,6 +297,9 @@ def step(x):
 
 compiled = torch.compile(step, backend="eager")
 print("rank", rank, compiled(torch.ones(3)).sum().item())
+# torch 2.4 waits for gloo's thread without releasing the GIL, which that thread may need to drop a
+# tensor of the last call: without a pause the process hangs, with or without depyf
+time.sleep(1)
 dist.destroy_process_group()
 """
 

@@ -20,7 +20,10 @@ def registered():
         Pair, lambda pair: ([pair.one, pair.other], None), lambda items, _: Pair(*items)
     )
     yield
-    pytree._deregister_pytree_node(Pair)
+    if hasattr(pytree, "_deregister_pytree_node"):
+        pytree._deregister_pytree_node(Pair)
+    else:  # of torch before 2.8
+        del pytree.SUPPORTED_NODES[Pair]
 
 
 def to_the_end(pair, x):

@@ -655,6 +655,7 @@ def test_where_there_is_no_terminal_no_thread_runs_beside_the_program(start, tmp
 
 LATE = """
 from concurrent.futures import ThreadPoolExecutor
+import concurrent.futures.process  # torch 2.9 imports it in a compile, and fails where it is too late
 import sys, threading, time
 import torch
 

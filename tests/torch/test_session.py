@@ -19,7 +19,7 @@ import torch
 from processes import function_of
 from depyf import dumped
 from depyf.torch import DepyfWarning, compat
-from programs import readme_of
+from programs import TORCH, readme_of
 
 
 def double(x):
@@ -646,13 +646,18 @@ def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
     assert len(heard) > len(seen)
 
 
-@pytest.mark.parametrize("kind", ["capture", "prepare_debug"])
+@pytest.mark.parametrize("kind", ["capture", "prepare_debug", "expect"])
 def test_a_block_within_a_compiled_function_warns_of_nothing(tmp_path, kind):
     runs = []
 
     def program(x):
         y = x + 1
-        block = depyf.capture() if kind == "capture" else depyf.prepare_debug(str(tmp_path))
+        if kind == "capture":
+            block = depyf.capture()
+        elif kind == "prepare_debug":
+            block = depyf.prepare_debug(tmp_path)
+        else:
+            block = depyf.expect()
         with block as run:
             runs.append(run)
             z = compiled(double)(y)
@@ -662,7 +667,10 @@ def test_a_block_within_a_compiled_function_warns_of_nothing(tmp_path, kind):
         warnings.simplefilter("error")
         have = torch.compile(program, backend="eager")(torch.ones(3))
     assert torch.equal(have, double(torch.ones(3) + 1) * 3)
-    assert [function.name for function in runs[0].functions][:1] == ["double"]
+    names = [function.name for function in runs[0].functions]
+    if TORCH < (2, 6):  # it looks at each function that the block calls
+        names = [name for name in names if name != "compiled"]
+    assert names[:1] == ["double"]
 
 
 def test_a_block_that_expects_no_breaks_tells_of_each():

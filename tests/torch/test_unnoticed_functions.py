@@ -207,6 +207,8 @@ def check_records(tmp_path):
         finally:
             logging.setLogRecordFactory(before)
             logger.removeFilter(listening)
+        # torch 2.4 tells graph breaks in its log alone
+        made = [one for one in made if TORCH >= (2, 6) or not one.endswith("__graph_breaks")]
         return made, seen
 
     program()
@@ -372,6 +374,9 @@ OF_ODD_NAMES = """
 import sys, types
 import depyf, torch
 
+# it cannot write its tree of guards with half a character in a name
+TORCH_4 = torch.__version__.startswith("2.4.")
+
 def f(x):
     y = x + 1
     torch._dynamo.graph_break()
@@ -383,7 +388,8 @@ for number, end in enumerate(["\\udc80", "\\0", "\\x1b[31m"]):
     torch._dynamo.reset()
     with depyf.prepare_debug("%s/%d" % (sys.argv[1], number)) as run:
         assert torch.compile(odd, backend="eager")(torch.ones(3)).tolist() == [4.0] * 3
-    assert not run.problems, run.problems
+    problems = [one for one in run.problems if not (TORCH_4 and "cpp_guards" in one.where)]
+    assert not problems, problems
     assert [entry.replaced for entry in run.entries()] == [True] * 2, list(run.entries())
 """
 

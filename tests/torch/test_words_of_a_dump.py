@@ -36,10 +36,11 @@ class Net(torch.nn.Module):
 def backward(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backward")
     torch._dynamo.reset()
-    net = Net()
+    net, autograd = Net(), torch._dynamo.compiled_autograd
+    enable = getattr(autograd, "_enable", None) or autograd.enable  # its name in torch 2.4
     with depyf.prepare_debug(str(folder)):
         out = torch.compile(net, backend="aot_eager")(torch.ones(2, 3))
-        with torch._dynamo.compiled_autograd._enable(torch.compile(backend="aot_eager")):
+        with enable(torch.compile(backend="aot_eager")):
             out.sum().backward()
     torch._dynamo.reset()
     if not list(folder.glob("*backward_of*")):

@@ -4,6 +4,7 @@ from typing import Any, Dict, Optional
 
 from depyf import summary
 from depyf.model import Run
+from depyf.torch import compat
 from depyf.torch.capture import capture
 
 
@@ -36,6 +37,7 @@ class expect(capture):
         ImportError: on entering, when torch is not installed.
     """
 
+    @compat.not_traced
     def __init__(
         self,
         breaks: Optional[int] = None,
@@ -52,6 +54,7 @@ class expect(capture):
             if number is not None and not number >= 0:
                 raise ValueError("%s=%s is not a number of 0 or more" % (name, number))
 
+    @compat.not_traced
     def __exit__(self, kind: Any = None, value: Any = None, trace: Any = None) -> None:
         session = self._session
         super().__exit__(kind, value, trace)

@@ -119,6 +119,18 @@ class Node(Titled):
                 tried = entry
         return tried
 
+    def earlier(self) -> List[Document]:
+        """The entries of this function that torch had when it made this one."""
+        found: List[Document] = []
+        for entry in (self.function or {}).get("entries") or ():
+            if entry is self.entry:
+                break
+            if str(entry.get("compile_id")).endswith("/0"):  # the first after torch._dynamo.reset()
+                found = []
+            if not entry.get("failure"):
+                found.append(entry)
+        return found
+
     def called_inside(self, outer: "Node", at: Tuple[str, int]) -> None:
         """The call is in `outer`'s code, at a (file, line) of the program; if that is compiled,
         something can be done before it only about what that is given itself, and hands on.

@@ -64,9 +64,32 @@ def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.
         words.of_reason(str(reason), source, line, parameters, handed)
         for reason in node.entry.get("reasons") or ()
     ]
+    _name_tried(node, found)
     for reason in found:
         _describe(node, reason, line)
     return _cause_first(node, found)
+
+
+def _name_tried(node: "Node", found: List[words.Said]) -> None:
+    """Says of which entry each reason is where torch (2.4 and before) tells the guards alone: one for
+    each entry.
+
+    Where several entries have the guard, those of which another reason is are left out; if there
+    are still several, nothing is said.
+    """
+    left = [] if any(one["tried"] for one in found) else node.earlier()
+    for _ in found if len(found) == len(left) else ():
+        for reason in found:
+            fit = left
+            if len(left) > 1:
+                fit = [entry for entry in left if reason["failed"] in _guards_of(entry)]
+            if not reason["tried"] and len(fit) == 1:
+                reason["tried"] = str(fit[0].get("compile_id"))
+                left = [entry for entry in left if entry is not fit[0]]
+
+
+def _guards_of(entry: Document) -> List[str]:
+    return [words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()]
 
 
 def _describe(node: "Node", reason: words.Said, line: int) -> None:

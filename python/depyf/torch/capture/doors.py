@@ -33,6 +33,7 @@ class capture:
         ImportError: on entering, when torch is not installed.
     """
 
+    @compat.not_traced
     def __init__(self, caches: bool = True) -> None:
         self._caches = caches
         self._session: Optional[Session] = None
@@ -178,6 +179,7 @@ class prepare_debug(capture, contextlib.ContextDecorator):
         ValueError: `existing` is none of these, or `limit` is negative.
     """
 
+    @compat.not_traced
     def __init__(
         self,
         dump_src_dir: Any,
