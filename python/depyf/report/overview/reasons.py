@@ -71,8 +71,8 @@ def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.
 
 
 def _name_tried(node: "Node", found: List[words.Said]) -> None:
-    """Says of which entry each reason is where torch (2.4 and before) tells the guards alone: one for
-    each entry.
+    """Says of which entry each reason is where torch (2.4 and before) tells the guards alone: one
+    for each entry.
 
     Where several entries have the guard, those of which another reason is are left out; if there
     are still several, nothing is said.
