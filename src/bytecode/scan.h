@@ -88,4 +88,25 @@ void scan_instructions(const CodeObject& code, See see) {
   if (const VersionTable* table = version_table(code.version)) scan_instructions(code, *table, see);
 }
 
+/// A row of the exception table (3.11 on), in code units.
+struct RawExceptionRow {
+  std::uint32_t begin, end, target;
+};
+
+/// Calls `see(RawExceptionRow)` for every row, in order. A table that is cut off ends there:
+/// decode() tells of it.
+template <class See>
+void scan_exception_rows(const CodeObject& code, See see) {
+  // Varints, most significant bits first (Objects/exception_handling_notes.txt).
+  std::uint32_t row[4] = {};
+  std::size_t part = 0;
+  for (const std::uint8_t byte : code.exceptiontable) {
+    row[part] = row[part] << 6 | (byte & 63);
+    if ((byte & 64) != 0 || ++part < 4) continue;
+    see(RawExceptionRow{row[0], row[0] + row[1], row[2]});
+    row[0] = row[1] = row[2] = row[3] = 0;
+    part = 0;
+  }
+}
+
 }  // namespace depyf

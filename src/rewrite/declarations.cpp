@@ -339,48 +339,127 @@ struct Uses {
   }
 };
 
-/// Locals of `code` that it has in inlined comprehensions alone (3.12+): nothing accesses them
-/// outside of where a comprehension clears them and gives them back (codegen_push_inlined_-
-/// comprehension_locals of Python/codegen.c).
-std::vector<StrId> comprehension_variables(const CodeObject& code) {
-  struct Variable {
-    bool cleared = false, inside = false, own = false;
-  };
-  std::vector<Variable> variables(code.slots.size());
-  // A restore is a store right after a SWAP under which no value was just pushed.
-  static constexpr OpSet kPushNothing{Op::END_FOR, Op::END_ASYNC_FOR, Op::POP_TOP, Op::RERAISE,
-                                      Op::JUMP};
-  bool pushes_nothing = false, swapped = false, restores = false;
-  const auto access = [&](std::uint32_t slot) {
-    if (slot >= variables.size()) return;
-    Variable& variable = variables[slot];
-    if (swapped && (variable.inside || restores))
-      variable.inside = false;
-    else
-      variable.own |= !variable.inside;
-  };
-  scan_instructions(code, [&](const RawInstr& instr) {
-    const Op op = instr.info.op;
-    const Action action = instr.info.action;
-    if (op == Op::SWAP) restores = pushes_nothing;
-    swapped = op == Op::SWAP || (swapped && op == Op::STORE_FAST);
-    pushes_nothing = kPushNothing[op];
-    if (op == Op::LOAD_FAST_AND_CLEAR && instr.operand < variables.size()) {
-      variables[instr.operand].cleared = variables[instr.operand].inside = true;
-    } else if (action == Action::SlotPair) {
-      access(instr.operand >> 4);
-      swapped &= Op(instr.info.aux) == Op::STORE_FAST;
-      access(instr.operand & 15);
-    } else if (action == Action::Slot || action == Action::SlotOrCell) {
-      access(instr.operand);
+/// Finds the locals of a function that it has in inlined comprehensions alone (3.12+): nothing else
+/// accesses them but what clears them before a comprehension, and gives them back behind it and in
+/// its handler (codegen_push_inlined_comprehension_locals of Python/codegen.c).
+class ComprehensionVariables {
+ public:
+  explicit ComprehensionVariables(const CodeObject& code)
+      : code_(code), variables_(code.slots.size()) {}
+
+  std::vector<StrId> find() {
+    std::vector<StrId> out;
+    bool any = false;
+    scan_instructions(code_, [&](const RawInstr& instr) {
+      if (!clears(instr)) return;
+      ++variables_[instr.operand].clears;
+      any = true;
+    });
+    if (!any) return out;
+    scan_exception_rows(code_, [&](const RawExceptionRow& row) { rows_.push_back(row); });
+    find_handlers();
+    scan_instructions(code_, [&](const RawInstr& instr) {
+      const Action action = instr.info.action;
+      if (action == Action::SlotPair) {
+        access(instr.operand >> 4, instr.info.op, instr.unit);
+        access(instr.operand & 15, Op(instr.info.aux), instr.unit);
+      } else if ((action == Action::Slot || action == Action::SlotOrCell) &&
+                 instr.info.op != Op::LOAD_FAST_AND_CLEAR) {
+        access(instr.operand, instr.info.op, instr.unit);
+      }
+    });
+    for (std::size_t i = code_.parameter_count(); i < variables_.size(); ++i) {
+      const Variable& variable = variables_[i];
+      // Each comprehension gives it back once.
+      if (variable.clears != 0 && !variable.own && variable.stores <= variable.clears &&
+          code_.slots[i].kind == kLocal)
+        out.push_back(code_.slots[i].name);
     }
-  });
-  std::vector<StrId> out;
-  for (std::size_t i = code.parameter_count(); i < variables.size(); ++i)
-    if (variables[i].cleared && !variables[i].own && code.slots[i].kind == kLocal)
-      out.push_back(code.slots[i].name);
-  return out;
-}
+    return out;
+  }
+
+ private:
+  struct Handler {
+    std::uint32_t begin, end;  // it ends with a RERAISE
+  };
+  struct Variable {
+    std::vector<std::uint32_t> handlers;  // of the comprehensions that clear it, in order
+    std::size_t clears = 0;
+    std::size_t stores = 0;  // outside of the comprehensions
+    bool own = false;
+  };
+  /// A comprehension stands in no more regions than the parser would take.
+  static constexpr int kMostRegions = 256;
+
+  bool clears(const RawInstr& instr) const {
+    return instr.info.op == Op::LOAD_FAST_AND_CLEAR && instr.operand < variables_.size();
+  }
+
+  /// The handler of a comprehension is that of what follows the loads and their SWAP.
+  void find_handlers() {
+    std::vector<std::uint32_t> fresh;
+    scan_instructions(code_, [&](const RawInstr& instr) {
+      if (clears(instr)) {
+        fresh.push_back(instr.operand);
+      } else if (instr.info.op != Op::SWAP && !fresh.empty()) {
+        const std::uint32_t handler = handler_of(instr.unit);
+        handlers_.push_back({handler, handler});
+        for (std::uint32_t slot : fresh) variables_[slot].handlers.push_back(handler);
+        fresh.clear();
+      }
+    });
+    for (Variable& variable : variables_)
+      std::sort(variable.handlers.begin(), variable.handlers.end());
+    std::sort(handlers_.begin(), handlers_.end(),
+              [](const Handler& a, const Handler& b) { return a.begin < b.begin; });
+    auto next = handlers_.begin();
+    scan_instructions(code_, [&](const RawInstr& instr) {
+      if (instr.info.op != Op::RERAISE) return;
+      for (; next != handlers_.end() && next->begin <= instr.unit; ++next) next->end = instr.unit;
+    });
+  }
+
+  /// Where an exception at this code unit goes to.
+  std::uint32_t handler_of(std::uint32_t unit) const {
+    const auto after = std::upper_bound(
+        rows_.begin(), rows_.end(), unit,
+        [](std::uint32_t at, const RawExceptionRow& row) { return at < row.begin; });
+    return after == rows_.begin() || unit >= (after - 1)->end ? UINT32_MAX : (after - 1)->target;
+  }
+
+  bool in_handler(const Variable& variable, std::uint32_t unit) const {
+    const auto after = std::upper_bound(
+        handlers_.begin(), handlers_.end(), unit,
+        [](std::uint32_t at, const Handler& handler) { return at < handler.begin; });
+    return after != handlers_.begin() && unit < (after - 1)->end &&
+           is_of(variable, (after - 1)->begin);
+  }
+
+  bool in_comprehension(const Variable& variable, std::uint32_t unit) const {
+    for (int i = 0; i < kMostRegions && (unit = handler_of(unit)) != UINT32_MAX; ++i)
+      if (is_of(variable, unit)) return true;
+    return false;
+  }
+
+  static bool is_of(const Variable& variable, std::uint32_t handler) {
+    return std::binary_search(variable.handlers.begin(), variable.handlers.end(), handler);
+  }
+
+  void access(std::uint32_t slot, Op op, std::uint32_t unit) {
+    if (slot >= variables_.size() || variables_[slot].clears == 0) return;
+    Variable& variable = variables_[slot];
+    if (in_handler(variable, unit) || in_comprehension(variable, unit)) return;
+    if (op == Op::STORE_FAST)
+      ++variable.stores;
+    else
+      variable.own = true;
+  }
+
+  const CodeObject& code_;
+  std::vector<Variable> variables_;
+  std::vector<Handler> handlers_;  // of comprehensions, in order
+  std::vector<RawExceptionRow> rows_;
+};
 
 /// Does the module's own code bind the name as one that nothing declares global? It would be
 /// declared for the module, too, if anything inside declared it (see declared_inside). Loads say
@@ -411,7 +490,7 @@ bool enclosing_function_has(Rewriter& r, StrId name) {
     const auto has = [&](const Slot& slot) { return slot.name == name; };
     if (std::none_of(object.slots.begin(), object.slots.end(), has)) continue;
     auto& own = r.ast.bodies[at.index].in_comprehensions;
-    if (!own) own = comprehension_variables(object);
+    if (!own) own = ComprehensionVariables(object).find();
     if (std::find(own->begin(), own->end(), name) == own->end()) return true;
   }
   return false;
