@@ -1,6 +1,8 @@
 // List, set and dict comprehensions that 3.12+ inlines (PEP 709): a loop in the middle of an
 // expression, under a region whose handler restores the locals that the comprehension's own
 // variables had hidden; without a region where it has no variables.
+#include "structure/comprehensions.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -21,10 +23,8 @@ std::vector<ValueId> restored_values(StructureGraph& s, BlockId handler) {
   std::vector<ValueId> saved;
   if (node.term != TermKind::Reraise) return saved;
   for (ValueId v : node.body) {
-    if (!s.is_op(v, Op::STORE_FAST)) return {};
-    ValueId stored = s.resolve(s.at(v).operands[0]);
-    if (!s.is_op(stored, Op::LOAD_FAST_AND_CLEAR)) return {};
-    saved.push_back(stored);
+    if (!gives_back(s, v)) return {};
+    saved.push_back(s.resolve(s.at(v).operands[0]));
   }
   return saved;
 }
@@ -579,6 +579,30 @@ bool fold_comprehensions_in_regions(StructureGraph& s) {
 }
 
 }  // namespace
+
+bool gives_back(StructureGraph& s, ValueId store) {
+  return s.is_op(store, Op::STORE_FAST) &&
+         s.is_op(s.resolve(s.at(store).operands[0]), Op::LOAD_FAST_AND_CLEAR);
+}
+
+BlockId behind_comprehensions(StructureGraph& s, BlockId block) {
+  const RegionId around = s[block].region;
+  for (std::size_t n = 0; n < s.nodes.size() && s[block].term == TermKind::Jump; ++n) {
+    BlockId entry = s[block].edges[0].to;
+    const RegionId own = s[entry].region;
+    if (own == around || !own || s.regions[own.index].parent != around ||
+        restored_values(s, s.regions[own.index].handler).empty())
+      break;
+    if (s[entry].term == TermKind::Jump) entry = s[entry].edges[0].to;
+    if (s[entry].term != TermKind::ForIter) break;
+    BlockId after = s[entry].edges[1].to;
+    if (s[after].body.empty() && s[after].is_plain_jump() && s[after].pred_count == 1)
+      after = s[after].edges[0].to;  // out of the region that restores a handled exception
+    if (s[after].region != around || s[after].pred_count != 1 || !s[after].params.empty()) break;
+    block = after;
+  }
+  return block;
+}
 
 void fold_inlined_comprehensions(StructureGraph& s) {
   for (bool any = true; any;) {

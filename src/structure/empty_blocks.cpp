@@ -10,7 +10,7 @@ namespace {
 
 /// An empty block that only jumps is skipped. Kept: a block that stands before a protected region
 /// and is entered more than once, because it tells a `try` inside a loop from a loop inside a
-/// `try`; and where the operands of an `and` or `or` meet whose value is dropped.
+/// `try`; and where the operands of an expression meet whose value is dropped.
 class EmptyBlocks {
  public:
   explicit EmptyBlocks(StructureGraph& s) : s_(s), empties_(s.nodes.size()) {}
@@ -73,7 +73,7 @@ class EmptyBlocks {
     const Node& empty = s_[to];
     const BlockId behind = empty.edges[0].to;
     const Node& target = s_[behind];
-    if (behind == to || (!empty.body.empty() && target.pred_count < 2) ||
+    if (behind == to || empty.drops_choice || (!empty.body.empty() && target.pred_count < 2) ||
         std::binary_search(drops_operands_.begin(), drops_operands_.end(), to))
       return false;
     if (target.region != empty.region && s_.is_ancestor(empty.region, target.region)) {

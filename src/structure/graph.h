@@ -104,6 +104,8 @@ struct Node {
   bool at_test = false;
   /// Follows a copy of what a `finally` or `with` does on the way out.
   bool behind_copy = false;
+  /// Where the values of a conditional expression meet that a statement drops.
+  bool drops_choice = false;
   /// ForIter: of an `async for`.
   bool async_for = false;
   /// Branch: see read_threaded_tests.

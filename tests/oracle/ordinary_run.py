@@ -65,6 +65,13 @@ SIMPLE = [
     (3, "yield <e>"), (2, "a = yield <e>"), (3, "await f(x)"), (2, "a = await x.g()"), (2, "pass"), (3, "a = b = <e>"), (2, "a = b = 5; 1 if 0 else 2; 1 if 0 else 2"),
     (1, "AssertionError = <e>"), (1, "for x in {}: pass"), (1, "async for x in []: pass"), (1, "await [k for k in <o>]"), (1, "a = await {k: k async for k in <o>}"),
 ]  # fmt: skip
+if sys.version_info >= (3, 12):  # comprehensions are part of the code around them
+    SIMPLE += [
+        (1, "[<o> async for k in f(lambda: k)]"),
+        (1, "a = {<o> async for k, v in f(lambda: (k, v))}"),
+        (1, "x.y and [k for k, v in items]"),
+        (1, "f(x) if <c> else {k: v for k, v in items}"),
+    ]
 COMPOUND = [
     (14, "if <c>:\n    <body>"), (8, "if <c>:\n    <body>\nelse:\n    <body>"), (5, "if <c>:\n    <body>\nelif <c>:\n    <body>"),
     (4, "if <c>:\n    <body>\nelif <c>:\n    <body>\nelse:\n    <body>"), (10, "for x in <e>:\n    <loop>"), (3, "for a, b in <e>:\n    <loop>\nelse:\n    <body>"),
