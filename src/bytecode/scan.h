@@ -13,6 +13,7 @@ struct RawInstr {
   const OpcodeInfo& info;
   std::uint32_t operand;
   std::uint32_t unit;  // code unit of the opcode, after the prefixes
+  std::uint32_t prefixes;
 
   /// Of an operation whose operand is an index in CodeObject::names: that index.
   std::uint32_t name() const { return info.action == Action::LoadGlobal ? operand >> 1 : operand; }
@@ -54,6 +55,9 @@ constexpr std::uint32_t comparison_results(std::uint32_t compare) {
   return 0;
 }
 
+/// How much of a jump's operand is one code unit: up to 3.9 they count bytes.
+constexpr std::uint32_t jump_step(PyVersion version) { return version < PyVersion{3, 10} ? 2 : 1; }
+
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
 
@@ -67,17 +71,18 @@ constexpr std::uint8_t eager_import(PyVersion version) {
 template <class See>
 void scan_instructions(const CodeObject& code, const VersionTable& table, See see) {
   const auto count = static_cast<std::uint32_t>(code.code.size() / 2);
-  std::uint32_t prefix = 0;
+  std::uint32_t prefix = 0, prefixes = 0;
   for (std::uint32_t unit = 0; unit < count; ++unit) {
     const std::uint8_t opcode = code.code[2 * std::size_t{unit}];
     const std::uint32_t operand = prefix << 8 | code.code[2 * std::size_t{unit} + 1];
     if (opcode == table.extended_arg) {
       prefix = operand;
+      ++prefixes;
       continue;
     }
-    prefix = 0;
     const OpcodeInfo& info = table.opcodes[opcode];
-    see(RawInstr{info, operand, unit});
+    see(RawInstr{info, operand, unit, prefixes});
+    prefix = prefixes = 0;
     unit += info.caches;
   }
 }

@@ -38,6 +38,30 @@ constexpr OperatorRow kOperators[] = {
 #include "opcode/semantics.def"
 };
 
+enum class Read : std::uint8_t { Bare, Next, Other, Target };
+
+struct ReadRow {
+  Read kind;
+  std::string_view opcode, other;
+  std::uint8_t first, last;
+};
+
+constexpr ReadRow kReads[] = {
+#define READ_BARE(opcode, first, last) {Read::Bare, #opcode, {}, first, last},
+#define READ_NEXT(opcode, next, first, last) {Read::Next, #opcode, #next, first, last},
+#define READ_OTHER(opcode, other, first, last) {Read::Other, #opcode, #other, first, last},
+#define READ_TARGET(opcode, at, first, last) {Read::Target, #opcode, #at, first, last},
+#include "opcode/semantics.def"
+};
+
+constexpr SemanticsRow kReadRows[] = {
+#define READ_BARE(opcode, first, last) {#opcode, first, last},
+#define READ_NEXT(opcode, next, first, last) {#opcode, first, last}, {#next, first, last},
+#define READ_OTHER(opcode, other, first, last) {#opcode, first, last}, {#other, first, last},
+#define READ_TARGET(opcode, at, first, last) {#opcode, first, last}, {#at, first, last},
+#include "opcode/semantics.def"
+};
+
 constexpr SemanticsRow kSemanticsRows[] = {
 #define ROW(opcode, first, last, action, op, arg, aux) {#opcode, first, last},
 #include "opcode/semantics.def"
@@ -147,6 +171,27 @@ constexpr RawOperator kOperators315[] = {
 #undef SPECIAL_METHOD
 #undef COMMON_CONSTANT
 
+/// Gives an opcode what the interpreter reads of the units around it.
+constexpr void add_reads(OpcodeInfo& info, std::uint8_t minor) {
+  for (const ReadRow& row : kReads) {
+    if (row.opcode != info.name || minor < row.first || row.last < minor) continue;
+    switch (row.kind) {
+      case Read::Bare:
+        info.bare = true;
+        break;
+      case Read::Next:
+        info.next = row.other;
+        break;
+      case Read::Other:
+        info.other = row.other;
+        break;
+      case Read::Target:
+        info.leads_to = row.other;
+        break;
+    }
+  }
+}
+
 /// Joins one generated table with semantics.def, when the library is compiled.
 constexpr VersionTable join(std::uint8_t minor, std::span<const RawOpcode> opcodes,
                             std::span<const RawOperator> operators) {
@@ -170,6 +215,7 @@ constexpr VersionTable join(std::uint8_t minor, std::span<const RawOpcode> opcod
         break;
       }
     }
+    add_reads(info, minor);
   }
   for (const RawOpcode& raw : opcodes) {
     if (raw.name == raw.base) continue;
@@ -238,5 +284,7 @@ const VersionTable* version_table(PyVersion version) {
 }
 
 std::span<const SemanticsRow> semantics_rows() { return kSemanticsRows; }
+
+std::span<const SemanticsRow> read_rows() { return kReadRows; }
 
 }  // namespace depyf

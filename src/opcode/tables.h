@@ -69,6 +69,8 @@ struct OpcodeInfo {
   Action action = Action::Unknown;
   Op op = Op::UNKNOWN;
   std::uint32_t arg = 0, aux = 0;
+  bool bare = false;                       // READ_BARE of semantics.def
+  std::string_view next, other, leads_to;  // READ_NEXT, READ_OTHER, READ_TARGET; empty: none
 };
 
 /// Meaning of one operand value that the interpreter numbers itself; op is UNKNOWN where there is
@@ -99,5 +101,7 @@ struct SemanticsRow {
   std::uint8_t first, last;
 };
 std::span<const SemanticsRow> semantics_rows();
+/// The same of the rows that say at which units the interpreter looks.
+std::span<const SemanticsRow> read_rows();
 
 }  // namespace depyf

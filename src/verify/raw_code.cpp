@@ -50,6 +50,29 @@ struct RawCode {
     return out;
   }
 
+  /// The code unit that a jump leads to; UINT64_MAX where it is none, or leads out of the code.
+  std::uint64_t target(const RawInstr& raw, PyVersion version) const {
+    const std::int64_t next = std::int64_t{raw.unit} + 1 + raw.info.caches;
+    const std::int64_t distance = raw.operand / jump_step(version);
+    std::int64_t to = -1;
+    switch (raw.info.jump) {
+      case JumpKind::None:
+        break;
+      case JumpKind::Forward:
+        to = next + distance;
+        break;
+      case JumpKind::Backward:
+        to = next - distance;
+        break;
+      case JumpKind::Absolute:
+        to = distance;
+        break;
+    }
+    return to < 0 || static_cast<std::uint64_t>(to) >= index.size()
+               ? UINT64_MAX
+               : static_cast<std::uint64_t>(to);
+  }
+
   /// Does the version have the opcode?
   bool knows(std::string_view name) const {
     return table && std::ranges::any_of(table->opcodes,
@@ -211,6 +234,38 @@ std::string broken_details(const CodeObject& code, const RawCode& all) {
   return {};
 }
 
+/// The interpreter also looks at units beside the one that it runs (the READ rows of
+/// semantics.def). Why it does not find there what it expects, or empty.
+std::string broken_units(const CodeObject& code, const RawCode& all) {
+  const std::vector<RawInstr>& raw = all.instrs;
+  std::vector<bool> entered(all.index.size(), false);
+  for (const RawInstr& one : raw)
+    if (const std::uint64_t to = all.target(one, code.version); to != UINT64_MAX)
+      entered[to] = true;
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const OpcodeInfo& info = raw[i].info;
+    const std::string at = " at offset " + std::to_string(2 * std::size_t{raw[i].unit});
+    if (info.bare && raw[i].prefixes > 0)
+      return "EXTENDED_ARG stands before the " + std::string(info.name) + at +
+             ", at which the interpreter itself looks";
+    const std::size_t behind = std::size_t{raw[i].unit} + 1 + info.caches;
+    const RawInstr* next = i + 1 < raw.size() && raw[i + 1].unit == behind ? &raw[i + 1] : nullptr;
+    if (!info.next.empty() && (!next || next->info.name != info.next || entered[behind]))
+      return "the interpreter takes for granted that " + std::string(info.next) + " follows the " +
+             std::string(info.name) + at;
+    if (!info.other.empty() && next && next->info.name == info.other)
+      return "the interpreter takes the " + std::string(info.name) + at + " for " +
+             std::string(info.other);
+    if (info.leads_to.empty()) continue;
+    const std::uint64_t to = all.target(raw[i], code.version);
+    const std::size_t found = to == UINT64_MAX ? raw.size() : all.index[to];
+    if (found == raw.size() || raw[found].unit != to || raw[found].info.name != info.leads_to)
+      return "the " + std::string(info.name) + at + " does not lead to " +
+             std::string(info.leads_to) + " itself";
+  }
+  return {};
+}
+
 /// Two locals of one name, which stand for one another where code asks for its locals. Torch 2.15
 /// gives resume functions a name twice; a slot that never holds a value is none that anything sees,
 /// if it is not the last of them: up to 3.12 an empty one takes the name out of locals() again.
@@ -296,6 +351,7 @@ bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems)
 std::string broken_promise(const CodeObject& code) {
   const RawCode all(code);
   if (std::string problem = broken_details(code, all); !problem.empty()) return problem;
+  if (std::string problem = broken_units(code, all); !problem.empty()) return problem;
   if (has_twins(code, all)) return "two of its locals have one name";
   const std::vector<RawInstr>& raw = all.instrs;
   std::uint32_t free = 0, copied = 0;

@@ -364,6 +364,53 @@ def without(rng, code):
     return "%s at %d dropped" % (dis.opname[op], offset), patched(code, offset, dis.opmap["NOP"], 0)
 
 
+JUMPS_BY = set(dis.hasjrel) | set(getattr(dis, "hasjump", ()))
+STEP = 2 if VERSION < (3, 10) else 1  # what jumps count: bytes or code units
+
+
+def inserted(rng, code, counts=caches()):  # noqa: B008
+    """EXTENDED_ARG 0 or NOP before an instruction: to the interpreter, which looks at some units
+    itself, that is another unit there. Jumps to the instruction go to what is inserted or, past a
+    NOP, to the instruction.
+    """
+    found = places(code)
+    op = rng.choice(sorted({op for _, op in found}))  # rare ones get their share
+    at = rng.choice([at for at, one in found if one == op]) // 2
+    name = rng.choice(("EXTENDED_ARG", "NOP"))
+    skips = name == "NOP" and rng.random() < 0.5
+
+    def moved(unit, target=False):
+        return unit + (unit > at or (unit == at and not (target and not skips)))
+
+    raw = bytearray(code.co_code)
+    for offset, one in found:
+        if one not in JUMPS_BY and one not in dis.hasjabs:
+            continue
+        if offset and raw[offset - 2] == dis.EXTENDED_ARG:
+            return None
+        unit, old = offset // 2, raw[offset + 1] // STEP
+        if one in dis.hasjabs:
+            new = moved(old, True)
+        else:
+            behind = unit + 1 + counts.get(one, 0)
+            sign = -1 if "BACKWARD" in dis.opname[one] else 1
+            new = sign * (moved(behind + sign * old, True) - moved(unit) - (behind - unit))
+        if not 0 <= new * STEP < 256:
+            return None
+        raw[offset + 1] = new * STEP
+    raw[2 * at : 2 * at] = bytes((dis.opmap[name], 0))
+    changes = {"co_code": bytes(raw)}
+    rows = rows_of(getattr(code, "co_exceptiontable", b""))
+    if rows:
+        ends = [(moved(row[0], True), moved(row[0] + row[1], True)) for row in rows]
+        rows = [
+            [begin, end - begin, moved(row[2], True), row[3]]
+            for (begin, end), row in zip(ends, rows)
+        ]
+        changes["co_exceptiontable"] = table_of(rows)
+    return "%s before %s at %d" % (name, dis.opname[op], 2 * at), replace(code, **changes)
+
+
 def other_depth_and_way(rng, code):
     """What a call or a move takes, and the way from there: where ways meet, their stacks differ."""
     moves = [one for one in places(code) if dis.opname[one[1]] in MOVES]
@@ -452,6 +499,7 @@ KINDS = [other_operand] * 3 + [other_shuffle] * 2 + [other_operation] * 4 + [any
 KINDS += [neighbours, without, without] + [other_row] * 3 + [other_constant] * 2
 KINDS += [other_name] * 2 + [other_field]
 KINDS += [other_depth_and_way] * 2
+KINDS += [inserted] * 4
 
 
 # ---------------------------------------------------------------- worlds

@@ -1220,3 +1220,52 @@ for count in range(code.co_nlocals + 3):
 def test_a_frame_has_the_slots_that_co_nlocals_says(version):
     # `code.replace` takes any number: with too few slots, locals lie where cells and the stack do
     assert set(pythons.run(version, OTHER_NUMBER_OF_LOCALS).split()) == {"True"}
+
+
+# ---------------------------------------------------------------- units that the interpreter reads
+INSERTED = """
+import random, sys, types
+sys.path.insert(0, sys.argv[1])
+import hostile_run as hostile
+from depyf import _core
+
+#: (instruction, the one before it, body of `def f(a, b)`, what is inserted)
+PLACES = (
+    ("YIELD_VALUE", None, "x = yield a\\n return x", ("EXTENDED_ARG",)),
+    ("YIELD_FROM", None, "return (yield from g(a))", ("EXTENDED_ARG",)),
+    ("RESUME", "YIELD_VALUE", "return (yield from g(a))", ("EXTENDED_ARG", "NOP")),
+    ("CALL", "PRECALL", "return g(a)", ("EXTENDED_ARG", "NOP")),
+    ("END_FOR", None, "for i in a: g(i)", ("EXTENDED_ARG", "NOP")),
+    ("POP_TOP", "END_FOR", "for i in a: g(i)", ("EXTENDED_ARG", "NOP")),
+)
+for name, behind, body, what in PLACES:
+    if name not in hostile.dis.opmap or (behind and behind not in hostile.dis.opmap):
+        continue
+    one = hostile.code_of(body, {})
+    found = set()
+    for number in range(3000):
+        drawn = hostile.inserted(random.Random(number), one)
+        if drawn is None:
+            continue
+        said, other = drawn
+        kind, at = said.split()[0], int(said.split()[-1])
+        names = [hostile.dis.opname[op] for offset, op in hostile.places(one) if offset <= at]
+        names = [n for n in names if n != "CACHE"]
+        if names[-1] != name or (behind and names[-2] != behind) or kind not in what:
+            continue
+        if name == "END_FOR" and kind == "NOP":
+            continue  # it depends on where FOR_ITER leads to
+        found.add(kind)
+        for pair in ((one, other), (other, one)):
+            verdict = _core.compare(*pair)[0]
+            assert verdict == "unproven", (said, verdict)
+    assert found or (name == "POP_TOP" and hostile.VERSION != (3, 13)), name
+    print(name, sorted(found))
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_what_stands_around_units_that_the_interpreter_reads_counts(version):
+    oracle = os.path.join(pythons.ROOT, "tests", "oracle")
+    said = pythons.run(version, INSERTED.strip(), oracle)
+    assert "YIELD_VALUE" in said

@@ -5,12 +5,14 @@
 #include <limits>
 #include <string>
 
+#include "assembler.h"
 #include "lifted_builder.h"
 #include "opcode/arithmetic.h"
 #include "simplify/simplify.h"
 #include "verify/canon.h"
 #include "verify/exact.h"
 #include "verify/lockstep.h"
+#include "verify/raw_code.h"
 
 namespace depyf {
 namespace {
@@ -449,6 +451,67 @@ TEST(Exact, HandlersCountAtEveryInstruction) {
   build(b, false);
   EXPECT_NE(exact(a, b), "");
   EXPECT_EQ(lockstep(a, b), "");  // nothing in it raises
+}
+
+/// What broken_promise() says of the code.
+std::string promise(test::Assembler& code) {
+  const CodeId id = code.finish();
+  return broken_promise(code.module[id]);
+}
+
+using test::Assembler;
+
+TEST(RawUnits, NoPrefixStandsWhereTheInterpreterLooks) {
+  struct Place {
+    std::string_view name;
+    int first, last;
+  };
+  for (const Place& place :
+       {Place{"YIELD_VALUE", 7, 15}, Place{"YIELD_FROM", 7, 10}, Place{"GET_AWAITABLE", 7, 10},
+        Place{"RESUME", 11, 15}, Place{"CALL", 11, 11}, Place{"END_FOR", 12, 15}}) {
+    for (int minor = place.first; minor <= place.last; ++minor) {
+      Assembler code(static_cast<std::uint8_t>(minor));
+      code.raw(code.table->extended_arg, 0).op(place.name);
+      EXPECT_NE(promise(code).find("EXTENDED_ARG"), std::string::npos) << place.name << minor;
+      Assembler plain(static_cast<std::uint8_t>(minor));
+      plain.op(place.name);
+      EXPECT_EQ(promise(plain).find("EXTENDED_ARG"), std::string::npos) << place.name << minor;
+    }
+  }
+}
+
+TEST(RawUnits, WhatTheInterpreterSkipsStandsWhereItSkips) {
+  const auto loop = [](std::uint8_t minor, bool before, bool behind, bool jump) {
+    Assembler code(minor);
+    code.op("RESUME").op("LOAD_FAST", 0).op("GET_ITER");
+    code.op("FOR_ITER", jump ? 1 : 0);
+    if (jump) code.op("JUMP_FORWARD", before ? 2 : 1);
+    if (before) code.op("NOP");
+    code.op("END_FOR");
+    if (behind) code.op("NOP");
+    code.op(minor >= 14 ? "POP_ITER" : "POP_TOP").op("LOAD_FAST", 0).op("RETURN_VALUE");
+    return promise(code);
+  };
+  for (std::uint8_t minor = 12; minor <= 15; ++minor) {
+    EXPECT_EQ(loop(minor, false, false, false).find("FOR"), std::string::npos) << int{minor};
+    EXPECT_NE(loop(minor, true, false, false).find("does not lead to END_FOR"), std::string::npos);
+    for (const std::string& problem :
+         {loop(minor, false, true, false), loop(minor, false, false, true)})
+      EXPECT_EQ(problem.find("POP_TOP follows the END_FOR") != std::string::npos, minor == 13)
+          << int{minor} << problem;
+  }
+}
+
+TEST(RawUnits, WhatFollowsAYieldIsNotTakenForYieldFrom) {
+  Assembler code(9);
+  code.op("YIELD_VALUE").op("YIELD_FROM");
+  EXPECT_NE(promise(code).find("for YIELD_FROM"), std::string::npos);
+  Assembler apart(9);
+  apart.op("YIELD_VALUE").op("LOAD_CONST", 8).op("YIELD_FROM");
+  EXPECT_EQ(promise(apart).find("for YIELD_FROM"), std::string::npos);
+  Assembler entered(9);
+  entered.op("JUMP_FORWARD", 2).op("BEFORE_ASYNC_WITH").op("GET_AWAITABLE");
+  EXPECT_NE(promise(entered).find("GET_AWAITABLE follows"), std::string::npos);
 }
 
 }  // namespace
