@@ -494,7 +494,15 @@ class Reader {
       if (names.size() != kinds.size())
         fail("co_localsplusnames and co_localspluskinds differ in length");
       const std::span<Slot> slots = module_.arena.array<Slot>(names.size());
+      bool free = false;
       for (std::size_t i = 0; i < names.size(); ++i) {
+        // CPython counts a variable that is free and something else as the latter alone
+        // (get_localsplus_counts), but reads it as free elsewhere, and takes free ones to be last.
+        if ((kinds[i] & kFastFree) != 0 && (kinds[i] & (kFastLocal | kFastCell)) != 0)
+          fail("a free variable that is also a local or a cell in co_localspluskinds");
+        if (free && (kinds[i] & (kFastLocal | kFastCell)) != 0)
+          fail("a local or a cell behind a free variable in co_localspluskinds");
+        free |= (kinds[i] & kFastFree) != 0;
         slots[i].name = names[i];
         slots[i].kind = static_cast<std::uint8_t>(
             (kinds[i] & kFastLocal ? kLocal : 0) | (kinds[i] & kFastCell ? kCell : 0) |

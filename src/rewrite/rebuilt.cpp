@@ -264,11 +264,13 @@ CodeId outer_to_rebuild(const Module& module, CodeId code) {
 void rebuild(Ast& ast, CodeId code, std::string_view reason) {
   std::vector<StmtId> body;
   Rebuilder rebuilder(ast, code);
-  // The function around the bytes is what a caller asks for the text.
-  if (const StmtId text = rebuilder.docstring_statement()) body.push_back(text);
-  const StmtId run = rebuilder.run();
   // A lambda stays an expression.
-  if (role_of(*ast.module, code) != Role::Lambda) {
+  const bool statements = role_of(*ast.module, code) != Role::Lambda;
+  // The function around the bytes is what a caller asks for the text.
+  if (const StmtId text = statements ? rebuilder.docstring_statement() : StmtId::none())
+    body.push_back(text);
+  const StmtId run = rebuilder.run();
+  if (statements) {
     Stmt comment;
     comment.kind = StmtKind::Comment;
     comment.a =

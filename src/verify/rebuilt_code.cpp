@@ -4,8 +4,8 @@
 #include <set>
 
 #include "bytecode/bound_names.h"
-#include "bytecode/class_end.h"
 #include "bytecode/instr.h"
+#include "flow/gaps.h"
 #include "support/error.h"
 #include "verify/headers.h"
 #include "verify/promises.h"
@@ -13,20 +13,96 @@
 namespace depyf::verify_detail {
 namespace {
 
-/// The names that the compiler of 3.13 and later stores as `__static_attributes__` at the end of a
-/// class body.
-std::vector<std::string_view> static_attributes(Module& module, CodeId code) {
-  std::vector<std::string_view> names;
-  if (!module[code].version.has_class_lines()) return names;
-  const InstrList list = decode(module, code);
-  for (std::uint32_t at : closing_stores(module, code, list, "__static_attributes__")) {
-    if (at == 0 || list.instrs[at - 1].op != Op::LOAD_CONST) continue;
-    for (ConstId item : module[ConstId(list.instrs[at - 1].arg)].items)
-      names.push_back(module[item].text);
+/// What a class body leaves in its namespace as `__static_attributes__`.
+class StaticAttributes {
+ public:
+  StaticAttributes(Module& module, CodeId code)
+      : module_(module),
+        cfg_(build_cfg_by_table(module, code, decode(module, code))),
+        at_(cfg_.size(), kUnreached) {
+    enter(cfg_.entry, kNothing);
+    while (!work_.empty()) {
+      const std::uint32_t block = work_.back();
+      work_.pop_back();
+      walk(cfg_.blocks[block], at_[block]);
+    }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
+
+  /// Is the end of the body never reached?
+  bool never_ends() const { return found_ == kUnreached; }
+
+  /// The names, in order, if it is one tuple of texts on all ways to the end.
+  std::optional<std::vector<std::string_view>> names() const {
+    if (found_ >= kNothing || module_[ConstId(found_)].kind != ConstKind::Tuple)
+      return std::nullopt;
+    std::vector<std::string_view> out;
+    for (ConstId item : module_[ConstId(found_)].items) {
+      if (module_[item].kind != ConstKind::Str) return std::nullopt;
+      out.push_back(module_[item].text);
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+
+ private:
+  /// A ConstId, or one of these: no value, one that is not known, no way leads there.
+  using Value = std::uint32_t;
+  static constexpr Value kNothing = UINT32_MAX - 2, kUnknown = UINT32_MAX - 1,
+                         kUnreached = UINT32_MAX;
+
+  Module& module_;
+  const Cfg cfg_;
+  std::vector<Value> at_;  // at the start of each block
+  std::vector<std::uint32_t> work_;
+  Value found_ = kUnreached;  // at the end of the body
+
+  static bool join(Value& known, Value value) {
+    const Value joined = known == kUnreached || known == value ? value : kUnknown;
+    const bool changed = joined != known;
+    known = joined;
+    return changed;
+  }
+
+  void enter(BlockId to, Value value) {
+    if (to.valid() && join(at_[to.index], value)) work_.push_back(to.index);
+  }
+
+  /// The value behind the instruction. What runs other code may do anything to the namespace.
+  Value behind(const Block& block, std::uint32_t i, Value value) const {
+    const Instr& instr = cfg_.instrs[i];
+    const bool named = (instr.op == Op::STORE_NAME || instr.op == Op::DELETE_NAME) &&
+                       module_[StrId(instr.arg)] == "__static_attributes__";
+    if (named && instr.op == Op::DELETE_NAME) return kNothing;
+    if (named)
+      return i > block.first && cfg_.instrs[i - 1].op == Op::LOAD_CONST ? cfg_.instrs[i - 1].arg
+                                                                        : kUnknown;
+    return cannot_raise(instr.op) || instr.op == Op::STORE_NAME ? value : kUnknown;
+  }
+
+  void walk(const Block& block, Value value) {
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      if (block.region.valid()) enter(cfg_[block.region].handler, value);
+      if (cfg_.instrs[i].op == Op::RETURN_VALUE) join(found_, value);
+      value = behind(block, i, value);
+    }
+    if (block.region.valid()) enter(cfg_[block.region].handler, value);
+    enter(block.next, value);
+    enter(block.target, value);
+  }
+};
+
+/// From 3.13 on the class statement around the bytes of a class body stores its own
+/// `__static_attributes__` after them.
+bool keeps_static_attributes(const Comparison& with, CodeId x, CodeId y) {
+  if (!with.a[x].version.has_class_lines() || (with.a[x].flags & kOptimized) != 0 ||
+      !with.a[x].parent)
+    return true;
+  try {
+    const StaticAttributes one(with.a, x), other(with.b, y);
+    return one.never_ends() || (one.names() && one.names() == other.names());
+  } catch (const Error&) {
+    return false;  // nothing is known of damaged code
+  }
 }
 
 /// Is more called than __import__ to run the bytes?
@@ -68,9 +144,11 @@ std::string rebuilding_ignores(Comparison& with, CodeId id,
         "; that a generator or coroutine among them runs inside another one, which is what its "
         "frame shows (gi_frame, gi_yieldfrom)";
   if (has_given_namespace(with.a, id, plain_classes))
-    said +=
-        "; that the namespace of a class with bases or keywords, if it is no dict, sees "
-        "__module__ and __qualname__ stored twice";
+    said += code.version.has_class_lines()
+                ? "; that the namespace of a class with bases or keywords, if it is no dict, sees "
+                  "__module__, __qualname__, __firstlineno__ and __static_attributes__ stored twice"
+                : "; that the namespace of a class with bases or keywords, if it is no dict, sees "
+                  "__module__ and __qualname__ stored twice";
   if (!with.builtins.binds_by().empty())
     said += "; that the module, which binds names with " + with.builtins.binds_by() +
             ", may so bind __import__, which they call";
@@ -111,15 +189,10 @@ std::string generator_problem(Comparison& with, CodeId id) {
 Verdict compare_rebuilt(Comparison& with, CodeId x, CodeId y,
                         std::optional<PlainClasses>& plain_classes) {
   Verdict out;
-  try {
-    // The class statement around the bytes stores its own after them.
-    if (static_attributes(with.a, x) != static_attributes(with.b, y)) {
-      out.kind = VerdictKind::Unproven;
-      out.detail = "__static_attributes__ of the class is lost";
-      return out;
-    }
-  } catch (const Error&) {
-    // damaged code has none
+  if (!keeps_static_attributes(with, x, y)) {
+    out.kind = VerdictKind::Unproven;
+    out.detail = "__static_attributes__ of the class is lost";
+    return out;
   }
   std::optional<std::string> difference = arguments_difference(with, x, y, 0);
   if (!difference) difference = docstring_difference(with, x, y);

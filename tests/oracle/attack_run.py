@@ -179,7 +179,7 @@ class World(base.World):
             and depth < 3
             and value.__code__.co_name in ("<lambda>", "inner")
         ):
-            return "function", value.__code__.co_name
+            return "function", value.__code__.co_name, value.__doc__
         if kind is base.E or kind is base.Long:
             return (kind.__name__,)
         return super().shown(value, depth)

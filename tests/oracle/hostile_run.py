@@ -267,7 +267,7 @@ def near(rng, value):
         return rng.choice((value + "q", value.encode(), "k", "a"))
     if kind is bytes:
         return value.decode("latin-1")
-    return rng.choice((None, 0, False, Ellipsis, ()))
+    return rng.choice((None, 0, False, Ellipsis, (), "k"))
 
 
 def changed(rng, code):

@@ -397,6 +397,48 @@ def test_a_class_rebuilt_from_bytes_that_loses_its_static_attributes_is_not_prov
     assert "not proven" in done.stderr and "__static_attributes__" in done.stderr
 
 
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+@pytest.mark.parametrize("body, kept", [("self.q = 1", False), ("pass", True)])
+def test_what_a_class_rebuilt_from_bytes_has_as_static_attributes_is_what_its_body_ends_with(
+    version, body, kept, tmp_path
+):
+    compiled = tmp_path / "m.pyc"
+    program = "import sys\n" + REBUILT_CLASS
+    subprocess.run([pythons.path_of(version), "-c", program, body, str(compiled)], check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "decompile", str(compiled)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert ("rebuilds it from its bytes" in done.stdout) is kept, done.stdout
+    assert (done.returncode == 0) is kept, done.stderr
+
+
+# A class body in which a value that nothing needs lies on the stack over the compiler's last stores:
+# no structure has it there, and it stands between the store and the return.
+REBUILT_CLASS = """
+import dis, importlib.util, marshal, types
+
+def changed(code):
+    consts = tuple(changed(one) if type(one) is types.CodeType else one for one in code.co_consts)
+    code = code.replace(co_consts=consts)
+    if code.co_name != "C":
+        return code
+    raw = bytearray(code.co_code)
+    at = raw.rfind(bytes([dis.opmap["STORE_NAME"], code.co_names.index("__static_attributes__")]))
+    push, pop = (dis.opmap["LOAD_CONST"], 0), (dis.opmap["POP_TOP"], 0)
+    raw[at + 2:at + 2] = bytes(push + pop)
+    raw[at - 2:at - 2] = bytes(push + pop)
+    return code.replace(co_code=bytes(raw), co_stacksize=code.co_stacksize + 2)
+
+source = "class C:\\n def m(self):\\n  %s\\n" % sys.argv[1]
+with open(sys.argv[2], "wb") as file:
+    code = changed(compile(source, "m.py", "exec"))
+    file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+
+
 # compiles one file; the attribute `later` of its class has then a name that no source can set
 WITH_A_NAME_NO_SOURCE_HAS = """
 import importlib.util, marshal, sys
@@ -1269,3 +1311,70 @@ def test_what_stands_around_units_that_the_interpreter_reads_counts(version):
     oracle = os.path.join(pythons.ROOT, "tests", "oracle")
     said = pythons.run(version, INSERTED.strip(), oracle)
     assert "YIELD_VALUE" in said
+
+
+# ---------------------------------------------------------------- docstrings of lambdas
+LAMBDA_WITH_DOCSTRING = """
+import types
+from depyf import _core
+from depyf.code_edit import replace
+module = compile("def f(): return lambda x: x + 1", "m", "exec")
+f = next(one for one in module.co_consts if type(one) is types.CodeType)
+places = [i for i, one in enumerate(f.co_consts) if type(one) is types.CodeType]
+inner = f.co_consts[places[0]]
+
+def with_first(value):
+    consts = (value,) + inner.co_consts[1:]
+    return replace(inner, co_consts=consts)
+
+def around(code):
+    consts = list(f.co_consts)
+    consts[places[0]] = code
+    return replace(f, co_consts=tuple(consts))
+
+texts = ["a docstring", "another", 5]
+for one in texts:
+    for other in texts:
+        docs = [types.FunctionType(around(with_first(x)), {})().__doc__ for x in (one, other)]
+        verdict = _core.compare(around(with_first(one)), around(with_first(other)))[0]
+        assert (verdict in ("identical", "exact", "equivalent")) is (docs[0] == docs[1]), (
+            one, other, verdict)
+        verdict = _core.compare(with_first(one), with_first(other))[0]
+        assert (verdict in ("identical", "exact", "equivalent")) is (docs[0] == docs[1]), verdict
+        assert _core.compare(with_first(one), with_first(other), False)[0] == "identical"
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_the_docstring_that_other_code_gives_a_lambda_counts(version):
+    pythons.run(version, LAMBDA_WITH_DOCSTRING)
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14", "3.15"])
+def test_kinds_of_variables_that_no_constructor_counts_so_are_refused(version, tmp_path):
+    for number, (old, new) in enumerate(
+        ((b"  @", b"  \xc0"), (b"  @", b" \xa0@"), (b"  @", b"  @"))
+    ):
+        compiled = tmp_path / ("m%d.pyc" % number)
+        program = "import sys\n" + WITH_OTHER_KINDS
+        arguments = [old.hex(), new.hex(), str(compiled)]
+        subprocess.run([pythons.path_of(version), "-c", program] + arguments, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "depyf", "decompile", str(compiled)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        assert (done.returncode != 0) is (old != new), done.stdout
+        assert ("in co_localspluskinds" in done.stderr) is (old != new), done.stderr
+
+
+WITH_OTHER_KINDS = """
+import importlib.util, marshal
+source = "def f():\\n y, z, x = 1, 2, 3\\n return lambda: x\\n"
+code = marshal.dumps(compile(source, "m.py", "exec"))
+old, new = bytes.fromhex(sys.argv[1]), bytes.fromhex(sys.argv[2])
+assert code.count(b"\\3\\0\\0\\0" + old) == 1
+with open(sys.argv[3], "wb") as file:
+    file.write(importlib.util.MAGIC_NUMBER + bytes(12) + code.replace(old, new))
+"""
