@@ -3,6 +3,8 @@
 Compared without running anything of the objects' own, `__eq__` included.
 """
 
+import functools
+import importlib.machinery
 import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
@@ -17,8 +19,13 @@ _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
 # What `class` and `import` call.
 _USED_BY_STATEMENTS = ("__build_class__", "__import__")
-# What gives all globals, whatever their names.
+# What gives all globals, whatever their names,
 _GIVE_ALL = {"globals", "eval", "exec", "__globals__", "f_globals"}
+# and the same as objects, whatever names they have. Where code is no function's, its locals are
+# its globals.
+_READERS = (eval, exec, globals, locals, vars, dir, breakpoint, sys._getframe)
+# Of values that are looked into for such an object.
+_MOST_VALUES = 10000
 
 
 def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[str, List[str]]:
@@ -54,13 +61,8 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
             if type(_builtins(one)) is not dict:
                 return "unproven", ["the builtins are no dictionary"]
         used = sorted(global_names(f.__code__) | global_names(g.__code__))
-        asks = _GIVE_ALL.intersection(used)
-        if asks and any(
-            f.__globals__.get(name, _MISSING) is not g.__globals__.get(name, _MISSING)
-            and _same(f.__globals__.get(name, _MISSING), g.__globals__.get(name, _MISSING))
-            is not True
-            for name in set(f.__globals__) | set(g.__globals__)
-        ):
+        asks = _what_reads_all(f, used) | _what_reads_all(g, used)
+        if asks and _globals_differ(f, g):
             return "unproven", [
                 "the globals hold other values, and the code may read any of them (%s)"
                 % ", ".join(sorted(asks))
@@ -82,16 +84,77 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
         if verdict:
             return verdict, [reason]
         ignored.append(
-            "ignored: the globals are two dictionaries, equal now in the names that the code uses"
+            "ignored: the globals are two dictionaries, equal now in the names that the code uses; "
+            "what it calls may read others"
         )
-        packages = [one.__globals__.get("__package__") for one in (f, g)]
-        if packages[0] is not packages[1] and _same(*packages) is not True:
+        if _same(_package(f.__globals__), _package(g.__globals__)) is not True:
             ignored.append("ignored: the packages, from which relative imports start")
     if any(_annotated(one) or plain_dict(one.__dict__) for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
     if any(getattr(one, "__type_params__", ()) for one in (f, g)):
         ignored.append("ignored: type parameters of the functions")
     return "", ignored
+
+
+def _globals_differ(f: types.FunctionType, g: types.FunctionType) -> bool:
+    return any(
+        _same(f.__globals__.get(name, _MISSING), g.__globals__.get(name, _MISSING)) is not True
+        for name in set(f.__globals__) | set(g.__globals__)
+    )
+
+
+def _what_reads_all(function: types.FunctionType, used: List[str]) -> Set[str]:
+    """Names of what the function may read any of its globals with, as it names them."""
+    found = _GIVE_ALL.intersection(used)
+    consts = [value for one in code_objects(function.__code__) for value in one.co_consts]
+    found.update(one for one in consts if type(one) is str and one in _GIVE_ALL)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    values = [(name, _global(function, name)) for name in used]
+    values += [(name, _content(cell)) for name, cell in cells]
+    for what in ("__defaults__", "__kwdefaults__"):
+        values += [(_key(name), value) for name, value in _by_name(function, what).items()]
+    values += [("a constant", value) for value in consts]
+    return found.union(name for name, value in values if _holds_reader(value))
+
+
+def _holds_reader(value: Any) -> bool:
+    """Whether a value is one of _READERS, or holds one where no method has to be called to see
+    it. A value that holds too many others is taken for one that does.
+    """
+    pending, seen = [value], set()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if len(seen) > _MOST_VALUES:
+            return True
+        if any(one is reader for reader in _READERS):
+            return True
+        kind = type(one)
+        if kind is dict:
+            pending.extend(one.keys())
+            pending.extend(one.values())
+        elif is_one_of(kind, (tuple, list, set, frozenset)):
+            pending.extend(one)
+        elif kind is functools.partial:
+            pending.extend((one.func, one.args, one.keywords))
+        elif is_one_of(kind, (types.MethodType, types.MethodWrapperType)):
+            pending.append(one.__self__)
+            pending.append(getattr(one, "__func__", None))
+    return False
+
+
+def _package(names: Dict[str, Any]) -> Any:
+    """From what `import` computes the package of relative imports (importlib._bootstrap)."""
+    package, spec = names.get("__package__"), names.get("__spec__")
+    if type(spec) is importlib.machinery.ModuleSpec:
+        held = vars(spec)
+        name, places = held.get("name"), held.get("submodule_search_locations")
+        spec = name if places is not None or type(name) is not str else name.rpartition(".")[0]
+    if package is None and spec is None:
+        return names.get("__name__"), "__path__" in names
+    return package, spec
 
 
 def left_out(a: Any, b: Any, layers: List[str]) -> List[str]:

@@ -1,5 +1,7 @@
 """depyf.compare: what the prover accepts, and above all what it must not accept."""
 
+import functools
+import importlib.machinery
 import json
 import os
 import re
@@ -916,6 +918,57 @@ def test_what_class_and_import_call_counts():
         _function(relative, __package__="json"), _function(relative, __package__="email")
     )
     assert "packages" in result.ignored
+
+
+READERS = [eval, globals, sys._getframe, functools.partial(eval), (1, [{"x": exec}]), eval.__call__]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=str)
+def test_what_reads_globals_counts_under_any_name(reader):
+    import depyf
+
+    texts = (
+        "def f(): return e\n",
+        "def f(e=e): return e\n",
+        "def f(*, e=e): return e\n",
+        "def o(e):\n    def f(): return e\n    return f\nf = o(e)\n",
+        "def f():\n    return [e for _ in (1,)]\n",
+    )
+    for text in texts:
+        one, other = (_function(text, e=reader, k=k) for k in (1, 2))
+        result = depyf.compare(one, other)
+        assert result.verdict == "unproven" and "any of them (e)" in result.detail, (text, result)
+        other = types.FunctionType(
+            other.__code__, one.__globals__, "f", other.__defaults__, other.__closure__
+        )
+        other.__kwdefaults__ = one.__kwdefaults__
+        assert depyf.compare(one, other), text
+    plain = _function("def f(): return e\n", e=repr), _function("def f(): return e\n", e=repr, k=1)
+    assert "what it calls may read others" in depyf.compare(*plain).ignored
+    by_text = "def f(b): return getattr(b, 'eval')('k')\n"
+    assert not depyf.compare(_function(by_text, k=1), _function(by_text, k=2))
+
+
+def test_from_what_a_relative_import_starts_is_said():
+    import depyf
+
+    text = "def f():\n    from .k import q\n    return q\n"
+    spec = importlib.machinery.ModuleSpec
+    given = [
+        {"__name__": "a.b"},
+        {"__name__": "a.b", "__path__": []},
+        {"__name__": "a.c"},
+        {"__spec__": spec("a.b", None)},
+        {"__spec__": spec("a.b", None, is_package=True)},
+        {"__package__": "a"},
+        {"__package__": "a.b"},
+    ]
+    for i, one in enumerate(given):
+        for j, other in enumerate(given):
+            result = depyf.compare(_function(text, **one), _function(text, **other))
+            assert result and ("packages" in result.ignored) is (i != j), (one, other, result)
+    within = (_function(text, __spec__=spec("a." + name, None)) for name in "bc")
+    assert "packages" not in depyf.compare(*within).ignored
 
 
 def test_which_names_have_one_object_counts():
