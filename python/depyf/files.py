@@ -80,6 +80,18 @@ def require_writable(folder: str) -> None:
     os.unlink(path)
 
 
+def temporary_folder() -> str:
+    """The folder for temporary files, as the environment names it, else the system's.
+
+    `tempfile.gettempdir()` keeps its first answer for the whole process, so a program that sets
+    TMPDIR after depyf had asked would not get its folder.
+    """
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        if os.path.isdir(os.environ.get(name) or ""):
+            return os.path.abspath(os.environ[name])
+    return "/tmp" if os.name == "posix" else os.getcwd()
+
+
 def write_atomically(path: Any, text: str, errors: str = "strict") -> None:
     """Writes a text as UTF-8 beside `path`, then renames it; what stood there is replaced.
 

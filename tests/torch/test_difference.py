@@ -463,3 +463,30 @@ def test_resume_functions_belong_together_by_the_line_that_they_go_on_after(tmp_
     assert not gone, out
     assert "f, resumed after line 9" in out and "resume function, compiled once" in out
     assert "f, resumed after line 11" not in out, out  # print("three"): nothing of it changed
+
+
+def test_methods_of_one_name_belong_together_by_their_class():
+    from depyf.difference.pairing import pair_functions
+
+    def method(owner, name, source, line):
+        given = {"name": name, "qualname": owner + "." + name, "source": source}
+        return dict(given, firstlineno=line, filename="net.py", is_resume=False)
+
+    def paired(a, b):
+        found = pair_functions({"functions": a}, {"functions": b})
+        return [tuple(one and one["qualname"] for one in pair) for pair in found]
+
+    layer = method("Layer", "forward", "def forward(self, x):\n    return self.lin(x)\n", 3)
+    net = method(
+        "Net", "forward", "def forward(self, x):\n    for one in self.all: x = one(x)\n", 9
+    )
+    assert paired([layer], [net]) == [("Layer.forward", None), (None, "Net.forward")]
+    assert paired([layer, net], [net, layer]) == [("Layer.forward",) * 2, ("Net.forward",) * 2]
+    # a class that has another name in the second run
+    block = dict(layer, qualname="Block.forward", firstlineno=12)
+    assert paired([layer, net], [net, block])[0] == ("Layer.forward", "Block.forward")
+    # a function that moved into another
+    moved = dict(layer, qualname="main.<locals>.forward")
+    assert paired([dict(layer, qualname="forward")], [moved]) == [
+        ("forward", "main.<locals>.forward")
+    ]

@@ -79,6 +79,24 @@ def test_code_behind_a_break_in_with_is_told_to_be_plain_python(tmp_path):
     assert "in a resume function ▷, or, where torch makes none, in the function's own code" in text
 
 
+def of_each(x, which):
+    y = (x + 1) * 2
+    whole = torch.unique(which)
+    of_all = torch.stack([y * one for one in whole])
+    return of_all + 1
+
+
+@later
+@torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+def test_code_behind_a_break_without_with_or_try_is_not_told_to_be_in_one(tmp_path):
+    run = dump(tmp_path, of_each, (torch.ones(3), torch.arange(4)), dynamic=True)
+    (entry,) = [one for one in run.entries() if one.runs_on]
+    assert entry.runs_on == first_line(of_each, "torch.stack")
+    said = one(tmp_path, "__transformed_code_0_for_*of_each.py")
+    assert "torch makes no resume function for this break" in said
+    assert "the break is inside of" not in said + one(tmp_path, "README.md")
+
+
 def test_a_break_with_a_resume_function_is_not_said_to_have_none(tmp_path):
     def plain(x):
         y = (x + 1) * 2

@@ -569,3 +569,45 @@ def test_an_entry_without_a_function_says_why(tmp_path):
             torch.compile(lambda x: x + 1, backend=fails)(torch.ones(3))
     assert run.unattributed and all(entry.detail for entry in run.unattributed)
     assert "failed before torch made code" in run.unattributed[0].detail
+
+
+@pytest.mark.parametrize("block", ["prepare_debug('dump')", "capture()"])
+def test_the_folder_for_temporary_files_is_the_one_that_the_program_sets(run_script, block):
+    text = """
+import os, tempfile
+import torch, depyf
+
+tempfile.tempdir = None
+os.mkdir("mine")
+with depyf.%s:
+    os.environ["TMPDIR"] = os.path.abspath("mine")
+    assert tempfile.tempdir is None
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
+    assert os.path.basename(tempfile.gettempdir()) == "mine", tempfile.gettempdir()
+print("finished")
+"""
+    assert "finished" in run_script(text % block).stdout
+
+
+def test_depyf_run_leaves_the_folder_for_temporary_files_to_the_program(tmp_path):
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "mine").mkdir()
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, tempfile\n"
+        "os.environ['TMPDIR'] = %r\n"
+        "print(tempfile.gettempdir())\n" % str(tmp_path / "mine")
+    )
+    environ = dict(os.environ, TMPDIR=str(tmp_path / "theirs"))
+    environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "run", str(program)],
+        cwd=str(tmp_path),
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert done.stdout.strip() == str(tmp_path / "mine"), done.stdout + done.stderr
+    # torch itself is loaded behind the program: its folders are not made
+    assert {one for one in os.listdir(str(tmp_path / "theirs")) if "jinja2" not in one} == set()

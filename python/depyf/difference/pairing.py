@@ -40,12 +40,29 @@ def _lines_resumed(document: Document) -> Dict[int, Tuple[str, int]]:
     return found
 
 
+def _owner(function: Document) -> str:
+    """The class of a method; "" for any other function."""
+    owner = str(function.get("qualname") or "").rpartition(".")[0].rpartition(".")[2]
+    return "" if owner == "<locals>" else owner
+
+
+def _may_be_one(a: Document, b: Document) -> bool:
+    """Whether two functions of one name can be one function in two runs. Methods of classes with
+    different names are, if more than half of their lines are the same: the class was renamed.
+    """
+    if _owner(a) == _owner(b) or not (_owner(a) and _owner(b)):
+        return True
+    left, right = (str(one.get("source") or "").splitlines() for one in (a, b))
+    return difflib.SequenceMatcher(None, left, right, autojunk=False).ratio() > 0.5
+
+
 def pair_functions(a: Document, b: Document) -> List[Tuple[Optional[Document], Optional[Document]]]:
     """Pairs of functions, (function, None) and (None, function) for those of one side, in the order
     of A, then of B.
 
     Resume functions belong together that go on after the same line of their function: the same
-    text, else, where a line was edited, the same number in it.
+    text, else, where a line was edited, the same number in it. Other functions belong together by
+    qualified name, else by name.
     """
 
     def keyed(document: Document, key: Callable[[Document], Any]) -> Dict[Any, List[Document]]:
@@ -75,13 +92,18 @@ def pair_functions(a: Document, b: Document) -> List[Tuple[Optional[Document], O
         # the number in the name of a resume function is that of a line, which says nothing alone
         return lambda function: None if lines.get(id(function), ("", 0))[0] else key(function)
 
+    def named(function: Document) -> Tuple[str, str]:
+        return str(function.get("qualname") or ""), name_of(function)
+
     partner: Dict[int, Document] = {}
     taken: Set[int] = set()
     keys: Tuple[Callable[[Document], Any], ...] = (
         after_text,
         after_moved_text,
         after_line,
-        plain(lambda f: (name_of(f), os.path.basename(f["filename"]), f["firstlineno"])),
+        plain(lambda f: (*named(f), os.path.basename(f["filename"]), f["firstlineno"])),
+        plain(lambda f: (*named(f), os.path.basename(f["filename"]))),
+        plain(named),
         plain(lambda f: (name_of(f), os.path.basename(f["filename"]))),
         plain(name_of),
     )
@@ -91,7 +113,7 @@ def pair_functions(a: Document, b: Document) -> List[Tuple[Optional[Document], O
             if id(function) in partner:
                 continue
             for candidate in there.get(key(function), ()):
-                if id(candidate) not in taken:
+                if id(candidate) not in taken and _may_be_one(function, candidate):
                     partner[id(function)] = candidate
                     taken.add(id(candidate))
                     break

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO
 
 from depyf import summary
+from depyf.files import temporary_folder
 from depyf.imports import WhenImported
 from depyf.launch.folders import dump_folder
 from depyf.launch.program import LaunchError, install_hook, program_of, run_as_main
@@ -66,7 +67,7 @@ class _Recording:
 
         if folder is None:
             try:
-                self._workers = tempfile.TemporaryDirectory(prefix="depyf-")
+                self._workers = tempfile.TemporaryDirectory(prefix="depyf-", dir=temporary_folder())
             except OSError as error:
                 raise LaunchError(
                     "there is no folder for what processes of the program compile: %s; set TMPDIR "

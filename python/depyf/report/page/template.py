@@ -1,12 +1,15 @@
 """The page's template: its environment, the script and the style that it holds, its policy."""
 
 import base64
+import contextlib
 import functools
 import hashlib
 import io
 import os
+import stat
 from typing import Any
 
+from depyf.files import temporary_folder
 from depyf.report import runtime
 from depyf.report.base import MARK, ReportError
 from depyf.report.page.front import asked_caches, seconds_in_words, short_place, without_folders
@@ -41,6 +44,25 @@ def _finalized(value: Any) -> Any:
     return value
 
 
+def _cache_folder() -> str:
+    """The folder that Jinja2 has for compiled templates; "" where it cannot be had, or is not the
+    user's alone.
+
+    Jinja2 itself would ask `tempfile.gettempdir()`: see `temporary_folder`.
+    """
+    if not hasattr(os, "getuid"):
+        return ""
+    folder = os.path.join(temporary_folder(), "_jinja2-cache-%d" % os.getuid())
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, stat.S_IRWXU)
+        found = os.lstat(folder)
+    except OSError:
+        return ""
+    own = found.st_uid == os.getuid() and stat.S_ISDIR(found.st_mode)
+    return folder if own and stat.S_IMODE(found.st_mode) == stat.S_IRWXU else ""
+
+
 @functools.lru_cache(maxsize=None)
 def page_template() -> Any:
     """The template with all that is the same in each page."""
@@ -50,11 +72,9 @@ def page_template() -> Any:
         raise ImportError(
             "the report needs Jinja2; install it with `pip install jinja2`"
         ) from error
-    try:
-        # compiling the template takes longer than filling it in: Jinja2 keeps what it compiled
-        cache = jinja2.FileSystemBytecodeCache()
-    except (OSError, RuntimeError):  # there is no such folder, or it is not the user's alone
-        cache = None
+    # compiling the template takes longer than filling it in: Jinja2 keeps what it compiled
+    folder = _cache_folder()
+    cache = jinja2.FileSystemBytecodeCache(folder) if folder else None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_ASSETS),
         bytecode_cache=cache,

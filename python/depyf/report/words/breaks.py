@@ -556,9 +556,10 @@ def runs_on_from(line: int) -> str:
         line: the first of those that run as they are.
     """
     return (
-        "from line %d on the function's own code runs, as plain Python at each call: the break is "
-        "inside of a `with` or `try` for which torch makes no resume function. Torch compiles only "
-        "functions that this code calls. A break behind that block has a resume function." % line
+        "from line %d on the function's own code runs, as plain Python at each call: torch makes "
+        "no resume function for this break. That happens inside of some `with` and `try` blocks, "
+        "and where the break is at an operation at which torch cannot cut a function. Torch "
+        "compiles only functions that this code calls." % line
     )
 
 

@@ -3,7 +3,7 @@
 import itertools
 import re
 import types
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Dict, FrozenSet, List, Optional, Sequence, Set
 
 from depyf import legend
 from depyf.decompiler import decompile_with_constants
@@ -57,7 +57,8 @@ class Renderer:
     """
 
     def __init__(self, run: Run, nodes: Optional[Dict[int, Node]] = None) -> None:
-        self._known = known_names()
+        # a program that compiled nothing need not have loaded Dynamo
+        self._known: FrozenSet[str] = known_names() if run.functions else frozenset()
         self._by_name: Dict[str, List[Function]] = {}
         for candidate in run.functions:
             if candidate.global_name is not None:
