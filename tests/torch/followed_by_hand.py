@@ -487,6 +487,24 @@ def printed_and_used(one):
     return Case(before + calls, after + one.calls + outside, "item that is printed", told, False)
 
 
+def given_as_a_constant_too(one):
+    """A float that a graph multiplies with, and gives an operator as a constant: Inductor's cache
+    loses the guard of it, so the results to compare with are those without a compile.
+    """
+    number = one.drawn.choice(("t", "1 - t"))
+    both = "y.mul(t).add_(x, alpha=%s)", "y * t + x.clamp(max=%s)", "y * t + torch.lerp(x, y, %s)"
+    uses = ["y = " + one.drawn.choice(both) % number]
+    before = _function("f", "x, t", one.first, uses, one.rest, "return y.sum()")
+    before = before.replace('"eager"', '"inductor"')
+    plain = before.partition("\n")[2].replace("def f", "def plain")
+    calls = one.calls + "    t = (k + 1) / (k + 10)\n"
+    made = calls + "    f(x, t)\n    print('result', plain(x, t).item())\n"
+    passed = calls + "    print('result', f(x, torch.tensor(t)).item())\n"
+    told = [r"Pass torch\.tensor\(t\) instead", "(?s)^(?!.*makes it symbolic)"]
+    row = "float used as a constant"
+    return Case(before + plain + made, before + passed, row, told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -514,6 +532,7 @@ SHAPES = (
     counted_beside_a_list,
     raised_in_a_context,
     printed_and_used,
+    given_as_a_constant_too,
 )
 
 

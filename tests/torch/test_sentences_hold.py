@@ -723,3 +723,48 @@ f(x, Mode.GREEDY); f(x, Mode.SAMPLE); g(x, x); F(x)
     assert "one object under this entry's guards: b is a" in file("__transformed_code_0_for_g.py")
     paths = [one.name.lower() for one in (tmp_path / "dump").iterdir()]
     assert len(set(paths)) == len(paths)
+
+
+@later
+def test_a_float_that_is_a_constant_is_told_as_such_whether_or_not_torchs_cache_has_the_graph(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    text = """
+@torch.compile
+def ema(e, p, decay):
+    return e.mul_(decay).add_(p, alpha=1 - decay)
+
+result = [
+    float(ema(torch.ones(3), torch.full((3,), 2.0), decay)[0]) == pytest.approx(2 - decay)
+    for decay in (0.1, 0.25, 0.5, 0.75)
+]
+print(result)
+"""
+    for cached in (False, True):
+        (tmp_path / str(cached)).mkdir()
+        told, _ = run("import pytest\n" + text, tmp_path / str(cached))
+        assert "Pass torch.tensor(decay) instead" in told
+        assert "any number fits" not in told and "makes it symbolic" not in told
+        wrong = "the results of this compile are wrong: torch's cache gave it the graph of [0/1]"
+        assert (wrong in told) is not cached
+
+
+@later
+def test_results_are_not_called_wrong_where_torch_made_each_graph(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    text = """
+import torch._functorch.config
+torch._functorch.config.enable_autograd_cache = False
+
+@torch.compile
+def ema(e, p, decay):
+    return e.mul_(decay).add_(p, alpha=1 - decay)
+
+for decay in (0.1, 0.25, 0.5):
+    found = float(ema(torch.ones(3), torch.full((3,), 2.0), decay)[0])
+    assert abs(found - 2 + decay) < 1e-5
+"""
+    with torch._functorch.config.patch():
+        told, _ = run(text, tmp_path)
+    assert "Pass torch.tensor(decay) instead" in told and "wrong" not in told

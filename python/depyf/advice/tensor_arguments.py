@@ -5,12 +5,8 @@ from typing import Iterable
 #: name -> a call with a tensor `v` where a float may stand; `x` and `y` are tensors of three
 #: numbers. tests/torch/test_advice.py compiles each without a break, once for all values of `v`.
 TAKE_TENSORS = {
-    "add": "x.add(y, alpha=v)",
     "add_": "x.clone().add_(y, alpha=v)",
-    "addcdiv": "x.addcdiv(y, y, value=v)",
-    "addcmul": "x.addcmul(y, y, value=v)",
     "addcmul_": "x.clone().addcmul_(y, y, value=v)",
-    "addmm": "torch.addmm(x[None], x[None], torch.eye(3), alpha=v)",
     "clamp": "x.clamp(max=v)",
     "clamp_": "x.clone().clamp_(max=v)",
     "clamp_max": "x.clamp_max(v)",

@@ -189,7 +189,7 @@ _ENTRY = {
             "structure": {},
         }
     ],
-    "cache": [{"cache": "", "result": "", "cache_bypass_reason": ""}],
+    "cache": [{"cache": "", "result": "", "key": "", "cache_bypass_reason": ""}],
     "symbols": [
         {
             "symbol": "",

@@ -1,8 +1,9 @@
 """Where the numbers of a program are: written, passed, given to functions outside of torch."""
 
 import ast
-from typing import Any, Iterator, List, Sequence, Tuple
+from typing import Any, Iterator, List, Sequence, Set, Tuple
 
+from depyf.advice.tensor_arguments import TAKE_TENSORS
 from depyf.advice.uses.names import (
     imported,
     is_of_numbers,
@@ -116,12 +117,20 @@ def number_parameter(file: str, line: int, name: str) -> Tuple[str, str]:
         if called in own or not called:
             continue
         for one in node.keywords:
-            if one.arg in _TAKES_NUMBERS and path_of(one.value) in names:
+            takes_tensor = called in TAKE_TENSORS
+            if one.arg in _TAKES_NUMBERS and not takes_tensor and _is_of(one.value, names):
                 return called, str(one.arg)
         for place in _PLACES_OF_NUMBERS.get(called, ()):
             if place < len(node.args) and path_of(node.args[place]) in names:
                 return called, ""
     return "", ""
+
+
+def _is_of(value: ast.AST, names: Set[str]) -> bool:
+    """Whether a value is one that has a name, or is computed from one, as 1 - decay."""
+    if isinstance(value, ast.BinOp):
+        return _is_of(value.left, names) or _is_of(value.right, names)
+    return path_of(value) in names
 
 
 def gives_more(file: str, line: int, called: str, parameters: Sequence[str]) -> bool:

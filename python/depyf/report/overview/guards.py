@@ -5,6 +5,7 @@ from typing import Dict, List, Optional, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.report import words
+from depyf.report.overview.cached import constants_of_hit
 from depyf.report.overview.durations import whole_number
 from depyf.schema import Document
 
@@ -377,4 +378,5 @@ def known_of(entry: Document) -> words.Known:
     double = any(re.search(r"^check_tensor\(.*\btorch\.float64\b", one) for one in guards)
     sets = uses.attributes_set(str(entry.get("source") or ""))
     more = double, tuple(map(tuple, stacks)), tuple(dict.fromkeys(fixed)), sets
-    return words.Known(tuple(dict.fromkeys(numbers)), *more)
+    constants = constants_of_hit(entry)
+    return words.Known(tuple(dict.fromkeys(numbers)), *more, constants=constants)

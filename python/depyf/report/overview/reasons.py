@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence, Tuple
 from depyf import advice
 from depyf.advice import uses
 from depyf.report import words
+from depyf.report.overview.cached import wrong_for
 from depyf.report.overview.guards import (
     changed_sizes,
     constant_beside,
@@ -52,6 +53,13 @@ _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
 _COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
 
 
+#: what is told where torch's cache keeps no guard of a float that a graph has as a constant
+_WRONG = (
+    "; the results of this compile are wrong: torch's cache gave it the graph of [%s], which is "
+    "for `%s` alone (a defect of torch)"
+)
+
+
 def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.Said]:
     """What the reasons of this compile say, the cause first."""
     source, line = "", 0
@@ -67,7 +75,11 @@ def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.
     _name_tried(node, found)
     for reason in found:
         _describe(node, reason, line)
-    return _cause_first(node, found)
+    found = _cause_first(node, found)
+    wrong = wrong_for(node.entry, node.earlier()) if found else None
+    if wrong is not None:
+        found[0]["words"] += _WRONG % wrong
+    return found
 
 
 def _name_tried(node: "Node", found: List[words.Said]) -> None:

@@ -32,8 +32,9 @@ _AGAIN = {
 }
 #: what the guards of a compile tell of a function: the names of its `numbers` that change, whether
 #: its tensors are `double`, the (file, line) of the frames that torch met in `stacks`, outermost
-#: first, the names of numbers that are `fixed`, and the attributes that its compiled code `sets`
-Known = namedtuple("Known", "numbers double stacks fixed sets")
+#: first, the names of numbers that are `fixed`, the attributes that its compiled code `sets`, and
+#: the floats that are `constants` of a graph which torch's cache had, without a guard of them
+Known = namedtuple("Known", "numbers double stacks fixed sets constants", defaults=((),))
 UNKNOWN = Known((), False, (), (), frozenset())
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 
@@ -391,9 +392,13 @@ def describe_any(
         any_number += _conditions(asked[0], asked, name)
     only = "is another number; the compile for it fits the numbers"
     now = only + _conditions(known[0], asked, name) if known else any_number
+    of_cache = name in known_of.constants and found["row"] in ("float", "float attribute")
+    if of_cache and not known:
+        now = "is another number"
     found["words"] = found["words"].replace("is another value", now)
     given = isinstance(settings, dict) and settings.get("assume_static_by_default") is False
-    if known and known[0] in of_floats and found["row"] in ("float", "float attribute"):
+    known_constant = known and known[0] in of_floats or of_cache and not known
+    if known_constant and found["row"] in ("float", "float attribute"):
         # nothing decides on it: what is computed from it goes where no tensor can
         row, names = _constant_float(found, _AGAIN[found["row"]], source, decided, place, known_of)
         found["words"] += "; " + CONSTANT_OF_FLOAT
