@@ -322,6 +322,25 @@ def test_a_log_of_hostile_size_is_cut_and_the_page_says_so(tmp_path, monkeypatch
     assert sum(len(row["artifacts"]) for row in document["unattributed"]) < 300
 
 
+def test_records_of_torch_up_to_2_6_are_read_as_those_of_later_ones(tmp_path):
+    compiles = [{"frame_id": 0, "frame_compile_id": number, "attempt": 0} for number in (0, 1, 2)]
+    start = {"dynamo_start": {"stack": [{"line": 2, "name": "f", "filename": 0, "loc": "x"}]}}
+    reasons = {"artifact": {"name": "recompile_reasons", "encoding": "json"}, "has_payload": "x"}
+    failed = {"fail_type": "<class 'torch._dynamo.exc.Unsupported'>", "fail_reason": "no"}
+    log = log_line({"str": ["/a/b.py", 0]}) + log_line(dict(start, **compiles[0]))
+    log += log_line(dict({"compilation_metrics": failed}, **compiles[0]))
+    # the reasons come before the start, and only a compile at the limit has none
+    for compile_id, more in ((compiles[1], [start]), (compiles[2], [])):
+        log += log_line(dict(reasons, **compile_id)) + '\t["n == 2"]\n'
+        log += "".join(log_line(dict(record, **compile_id)) for record in more)
+    (tmp_path / "trace.log").write_text(log)
+    found = tracelog.read(str(tmp_path / "trace.log"))
+    entries = found["functions"][0]["entries"] + found["unattributed"]
+    failures = {one["compile_id"]: one["failure"] for one in entries}
+    assert (failures["0/0"], failures["0/1"]) == ("Unsupported: no", "")
+    assert words.is_limit(failures["0/2"])
+
+
 # ---- the text ------------------------------------------------------------------------------------
 
 

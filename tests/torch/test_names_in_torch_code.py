@@ -105,10 +105,14 @@ def test_a_global_with_a_name_of_torchs_is_read_when_the_program_reads_it():
 
     from depyf import _core
 
+    named = {"co_name": "f"}
+    if sys.version_info >= (3, 11):
+        named["co_qualname"] = "f"
+
     def verdict(**names):
         return _core.compare(
-            first.__code__.replace(co_name="f", co_qualname="f"),
-            second.__code__.replace(co_name="f", co_qualname="f"),
+            first.__code__.replace(**named),
+            second.__code__.replace(**named),
             dynamo=True,
             **names,
         )[0]

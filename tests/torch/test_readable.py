@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.utils.checkpoint
-from programs import readme_of
+from programs import TORCH, readme_of
 
 import depyf
 
@@ -349,7 +349,7 @@ def test_an_output_is_never_called_as_one_of_a_graph_inside_of_the_graph():
     (entry,) = run.function("recomputed").entries
     inner = re.findall(r"(?m)^ {12}return \((\w+),\)", entry.graphs["Captured_Graph"])
     assert inner and not re.search(r"\b%s\b" % inner[0], entry.source)
-    assert "    return sum_1\n" in entry.source or "    return graph_out[0]\n" in entry.source
+    assert re.search(r"(?m)^    return (sum_1|graph_out\[0\]|result)$", entry.source)
 
 
 class Counted:
@@ -617,9 +617,11 @@ def test_a_change_of_a_class_of_dicts_leaves_readable_names(kind, tmp_path):
 
     with depyf.prepare_debug(str(tmp_path)) as run:
         torch.compile(step, backend="eager")(torch.ones(2))
-    (entry,) = run.entries()
-    assert entry.replaced and entry.names
-    assert not re.search(r"\btmp_\d|__temp_\d|^ *stats_2 = ", entry.source)
+    entries = list(run.entries())
+    assert len(entries) == 1 or TORCH < (2, 8)  # an earlier one breaks at a Counter
+    for entry in entries:
+        assert entry.replaced and (entry.names or TORCH < (2, 8))
+        assert not re.search(r"\btmp_\d|__temp_\d|^ *stats_2 = ", entry.source)
 
 
 class Base:

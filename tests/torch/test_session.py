@@ -648,7 +648,7 @@ def test_another_listener_of_the_trace_gets_every_record(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["capture", "prepare_debug", "expect"])
 def test_a_block_within_a_compiled_function_warns_of_nothing(tmp_path, kind):
-    runs = []
+    runs, expect = [], depyf.expect  # torch 2.2 knows no names that a module makes when asked
 
     def program(x):
         y = x + 1
@@ -657,7 +657,7 @@ def test_a_block_within_a_compiled_function_warns_of_nothing(tmp_path, kind):
         elif kind == "prepare_debug":
             block = depyf.prepare_debug(tmp_path)
         else:
-            block = depyf.expect()
+            block = expect()
         with block as run:
             runs.append(run)
             z = compiled(double)(y)

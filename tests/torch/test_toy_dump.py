@@ -70,7 +70,7 @@ def test_files_have_the_names_that_users_know(dumps):
 
 def test_readable_names_stand_for_those_that_the_bytecode_has(dumps):
     for entry in entries(dumps["cold"]):
-        assert entry["names"]
+        assert entry["names"] or TORCH < (2, 8)  # an earlier one gives its graphs short names
         for given, real in entry["names"].items():
             # the head of the file says the same
             assert "# %s is torch's %s\n" % (given, real) in entry["source"]

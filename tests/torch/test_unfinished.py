@@ -121,7 +121,7 @@ thread.join()
 """
 
 
-@pytest.mark.skipif(TORCH < (2, 6), reason="torch has no guard_filter_fn")
+@pytest.mark.skipif(TORCH < (2, 8), reason="torch has no guard_filter_fn")
 def test_a_compile_that_the_block_did_not_see_end_is_not_called_dropped(run_script, tmp_path):
     dump = tmp_path / "dump"
     assert run_script(ENDED_BETWEEN, str(dump)).stdout == "tensor([1.])\n"

@@ -400,7 +400,7 @@ def test_an_exception_of_the_program_is_named_with_its_line(
     line += (_shaped if function is _shaped else _refuse).__code__.co_firstlineno
     nodes = nodes_of(document.load_all(str(tmp_path)))
     failure = nodes[0].failure
-    if said not in failure["raw"]:
+    if failure is None or said not in failure["raw"]:
         pytest.skip("this torch does not tell the exception")
     assert said in failure["why"] and failure["line"] == line
     assert "makes a string" not in failure["why"]
@@ -422,8 +422,10 @@ def test_a_number_that_differs_beside_a_size_is_told_with_it(tmp_path):
     names = ("x.size(0)", "4", "6"), ("scale", "2.0", "3.0")
     if "x.size(0)" not in why:
         names = names[::-1]
-    told = "`%s` was %s, is %s" % names[0], "beside it, `%s` was %s, is %s" % names[1]
-    assert all(one in why for one in told), why
+    assert "`%s` was %s, is %s" % names[0] in why, why
+    # the first where torch makes one of the two symbolic
+    told = "beside it, `%s` was %s, is %s" % names[1], "`%s`, which was %s, is %s, too" % names[1]
+    assert any(one in why for one in told), why
 
 
 def test_the_page_advises_for_a_branch_that_raises_what_the_readme_does(tmp_path):

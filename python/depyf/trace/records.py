@@ -103,6 +103,13 @@ class Resets:
 _FIRST_COMPILE = re.compile(r"(?:!\d+/)?(\d+)/0$")
 
 
+#: torch 2.4 writes the type of an exception as this
+_CLASS = re.compile(r"<class '(?:.*\.)?(\w+)'>$")
+
+#: what a compile failed of that has its reasons and no beginning
+AT_LIMIT = "RecompileLimitExceeded: the recompile limit was reached"
+
+
 class Records:
     """Reads records and texts into the entries of its `run`, in the order in which they come.
 
@@ -292,6 +299,8 @@ class Records:
 
     def _on_start(self, entry: Entry, record: _Record) -> None:
         entry.user_stack = stack_lines(record.details.get("stack"), self.interned_names())
+        if entry.failure == AT_LIMIT:
+            entry.failure = ""
 
     def _on_break(self, entry: Entry, record: _Record) -> None:
         if record.payload is None:
@@ -313,6 +322,9 @@ class Records:
             pass_on()
             reasons = [record.payload]
         entry.reasons.extend(map(str, reasons if isinstance(reasons, list) else [reasons]))
+        if not entry.user_stack:
+            # torch up to 2.6 looks at the limit next, tells nothing of it, and then begins
+            entry.failure = entry.failure or AT_LIMIT
 
     def _on_guard_tree(self, entry: Entry, record: _Record) -> None:
         if record.payload is not None:
@@ -332,7 +344,11 @@ class Records:
     def _on_metrics(self, entry: Entry, record: _Record) -> None:
         entry.metrics = without_configuration(record.details)
         entry.finished = True
+        if entry.failure == AT_LIMIT:
+            entry.failure = ""
         failure = record.details.get("fail_type")
+        told = _CLASS.match(str(failure))
+        failure = told.group(1) if told else failure
         if entry.hooked and record.details.get("has_guarded_code") is False:
             entry.replaced = False  # torch has installed nothing, neither its code nor depyf's
         if failure:

@@ -318,10 +318,10 @@ def _words_of_failure(text: str, operation: str) -> Said:
     found = of_break(said)
     if found["why"] == said["reason"]:
         what = "`%s`" % operation if operation else "this"
-        found["why"] = "torch could not compile %s: `%s`." % (
-            what,
-            lines[0] if lines else "unknown",
-        )
+        raised = lines[0] if lines else "unknown"
+        if raised.endswith(":") and len(lines) > 1:  # as of torch up to 2.6
+            raised += " " + lines[1].strip()
+        found["why"] = "torch could not compile %s: `%s`." % (what, raised)
     elif text.startswith("Unsupported: ") and not _LIMIT.search(said["reason"]):
         found["then"] = (
             "torch raised this to the program instead of breaking the graph, as it does with "

@@ -48,11 +48,16 @@ def _raised(error: Exception) -> None:
 def _with_all_frames(details: Any) -> Any:
     """What torch tells of a compile that starts, with the callers that its stack may lack."""
     stack = details.get("stack") if isinstance(details, dict) else None
-    if not isinstance(stack, list) or not all(isinstance(frame, dict) for frame in stack):
+    if not isinstance(stack, list) or not all(isinstance(frame, dict) for frame in stack or [0]):
         return details
-    frames = compat.calling_frames()
-    told = [(frame.get("name"), frame.get("line")) for frame in stack[:-1]]
-    if told != [(frame["name"], frame["line"]) for frame in frames[: len(told)]]:
+    frames, begun = compat.calling_frames(), compat.compiled_frame()
+    told = [(frame.get("name"), frame.get("line")) for frame in stack]
+    known = [(frame["name"], frame["line"]) for frame in frames]
+    if begun is not None and told[: len(known)] == known and told[-1][0] != begun["name"]:
+        # torch 2.4 has frames of its own behind the callers, and not the function
+        return dict(details, stack=frames + [begun])
+    told.pop()
+    if told != known[: len(told)]:
         return details
     return dict(details, stack=frames + stack[-1:])
 

@@ -23,6 +23,7 @@ from depyf.torch.compat.compiles import (
 )
 from depyf.torch.compat.frames import (
     calling_frames,
+    compiled_frame,
     continued,
     frame_globals,
     frame_code,
@@ -137,6 +138,7 @@ __all__ = [
     "cache_entries",
     "caches_off",
     "calling_frames",
+    "compiled_frame",
     "cudagraph_logger",
     "continued",
     "current_compile",

@@ -350,6 +350,20 @@ def calling_frames() -> List[Dict[str, Any]]:
     ]
 
 
+def compiled_frame() -> Optional[Dict[str, Any]]:
+    """The function that torch begins to compile, in the form of `calling_frames`; None where no
+    compile is at hand.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_locals.get("code") if _converts(frame.f_code) else None
+        if type(code) is types.CodeType:
+            file, line = file_of(code), code.co_firstlineno
+            return {"filename": file, "line": line, "name": name_of(code), "loc": ""}
+        frame = frame.f_back
+    return None
+
+
 #: wrappers of torch's around one function
 _MOST_WRAPPERS = 20
 
