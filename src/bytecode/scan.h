@@ -58,6 +58,16 @@ constexpr std::uint32_t comparison_results(std::uint32_t compare) {
 /// How much of a jump's operand is one code unit: up to 3.9 they count bytes.
 constexpr std::uint32_t jump_step(PyVersion version) { return version < PyVersion{3, 10} ? 2 : 1; }
 
+/// The flags of `from __future__ import`, and those among them that change what is compiled:
+/// `annotations` and `barry_as_FLUFL`. The others are in force in any case.
+struct FutureFlags {
+  std::uint32_t all, inherited;
+};
+constexpr FutureFlags future_flags(PyVersion version) {
+  if (version >= PyVersion{3, 8}) return {0x1FE0000, kFutureAnnotations | kFutureUnequal};
+  return {0x1FE000, 0x140000};
+}
+
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
 

@@ -198,12 +198,15 @@ void restore_asserts(Rewriter& r) {
       if (changed) list.swap(out);
       return changed;
     });
-  // Without an `if` the test was a false constant.
+  // Without an `if` the test was a false constant. Where a name is no global by itself, up to 3.8
+  // only `assert` reads a global.
+  const bool scope = r.role == Role::Module || r.role == Role::Class;
   r.edit_lists([&](std::vector<StmtId>& list) {
     bool changed = false;
     for (StmtId& id : list) {
       ExprId message;
-      if (assertion(r, id, message) != Certainty::Sure) continue;
+      const Certainty found = assertion(r, id, message);
+      if (found == Certainty::No || (found == Certainty::Likely && !scope)) continue;
       id = make_assert(
           r, id, id, r.ast.constant(r.make_constant(ConstKind::False), r.ast[id].origin), message);
       changed = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bytecode/scan.h"
 #include "pyc/pyc.h"
 
 namespace depyf::verify_detail {
@@ -56,13 +57,18 @@ std::optional<std::string> header_difference(Comparison& with, CodeId id_a, Code
                                              VerdictKind& kind) {
   kind = VerdictKind::Different;
   const CodeObject &x = with.a[id_a], &y = with.b[id_b];
-  // Where the function stands, and its docstring, are names of the root.
-  // Whether there are cells is said by the slots.
+  // Where the function stands, and its docstring, are names of the root. Whether there are cells is
+  // said by the slots. No interpreter reads whether the function stands in another one.
+  const std::uint32_t futures = future_flags(x.version).all;
   const std::uint32_t ignored =
-      (root && with.options.lifetimes ? 0u : kNoFree) |
-      (with.options.compare_names || !root ? 0u : kNested | kNoFree | kHasDocstring | kMethod);
+      kNested | futures | (root && with.options.lifetimes ? 0u : kNoFree) |
+      (with.options.compare_names || !root ? 0u : kNoFree | kHasDocstring | kMethod);
   if (auto difference = arguments_difference(with, id_a, id_b, ~ignored)) return difference;
   kind = VerdictKind::Unproven;
+  // PyEval_MergeCompilerFlags() gives them to what the code compiles.
+  if (((x.flags ^ y.flags) & future_flags(x.version).inherited) != 0)
+    return "the `from __future__ import` of the two differ, which count where code compiles other "
+           "code";
   // A function is made with one cell for each free variable, in this order.
   const std::vector<StrId> free_a = free_variables(x), free_b = free_variables(y);
   const auto names = [](const Module& module, const std::vector<StrId>& list) {

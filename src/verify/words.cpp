@@ -133,8 +133,9 @@ std::string Words::event(ValueId id) const {
   if (v.op == Op::CALL || v.op == Op::CALL_KW || v.op == Op::CALL_EX) return "calls " + value(id);
   if (v.op == Op::YIELD_VALUE) return "yields " + at(0);
   if (v.op == Op::YIELD_FROM) return "yields from " + at(0);
-  if (v.op == Op::LOAD_GLOBAL || v.op == Op::LOAD_NAME || v.op == Op::LOAD_ATTR ||
-      v.op == Op::LOAD_METHOD || v.op == Op::LOAD_FAST || v.op == Op::LOAD_DEREF)
+  if (v.op == Op::LOAD_GLOBAL) return "loads the global " + value(id);
+  if (v.op == Op::LOAD_NAME || v.op == Op::LOAD_ATTR || v.op == Op::LOAD_METHOD ||
+      v.op == Op::LOAD_FAST || v.op == Op::LOAD_DEREF)
     return "loads " + value(id);
   if (v.op == Op::MAKE_FUNCTION) return "makes a function: " + value(id);
   return "does " + value(id);

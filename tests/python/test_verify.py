@@ -13,6 +13,7 @@ import listing
 import pytest
 import pythons
 from depyf import _core
+from depyf.code_edit import replace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # What is no proof.
@@ -947,6 +948,19 @@ def test_what_reads_globals_counts_under_any_name(reader):
     assert "what it calls may read others" in depyf.compare(*plain).ignored
     by_text = "def f(b): return getattr(b, 'eval')('k')\n"
     assert not depyf.compare(_function(by_text, k=1), _function(by_text, k=2))
+
+
+def test_flags_that_no_interpreter_reads_count_for_nothing():
+    code = compile("eval('1')\n", "m", "exec")
+    old = sys.version_info < (3, 8)
+    quiet = [0x10] + [bit >> (4 if old else 0) for bit in (0x20000, 0x200000, 0x800000)]
+    for bit in quiet:
+        other = replace(code, co_flags=code.co_flags ^ bit)
+        assert _core.compare(code, other)[0] == "identical", hex(bit)
+    for bit in (0x100000, 0x40000) if old else (0x1000000, 0x400000):
+        other = replace(code, co_flags=code.co_flags ^ bit)
+        verdict, detail = _core.compare(code, other)
+        assert verdict == "unproven" and "__future__" in detail, hex(bit)
 
 
 def test_from_what_a_relative_import_starts_is_said():
