@@ -492,17 +492,59 @@ def given_as_a_constant_too(one):
     loses the guard of it, so the results to compare with are those without a compile.
     """
     number = one.drawn.choice(("t", "1 - t"))
-    both = "y.mul(t).add_(x, alpha=%s)", "y * t + x.clamp(max=%s)", "y * t + torch.lerp(x, y, %s)"
+    both = "y.mul(t).add_(x, alpha=%s)", "y * t + x.clamp(max=%s)"
     uses = ["y = " + one.drawn.choice(both) % number]
     before = _function("f", "x, t", one.first, uses, one.rest, "return y.sum()")
     before = before.replace('"eager"', '"inductor"')
     plain = before.partition("\n")[2].replace("def f", "def plain")
-    calls = one.calls + "    t = (k + 1) / (k + 10)\n"
+    calls = one.calls + "    t = (k + 1) / 16\n"  # exact, as torch asks for 1 - t == …
     made = calls + "    f(x, t)\n    print('result', plain(x, t).item())\n"
     passed = calls + "    print('result', f(x, torch.tensor(t)).item())\n"
     told = [r"Pass torch\.tensor\(t\) instead", "(?s)^(?!.*makes it symbolic)"]
     row = "float used as a constant"
     return Case(before + plain + made, before + passed, row, told, False)
+
+
+def set_and_decided(one):
+    """A float that the function sets and decides on, in some beside a count, under AOTAutograd."""
+    decides = one.drawn.choice(("if box.rate < 0.001:", "if box.rate > 5:"))
+    sets = one.drawn.choice(("box.rate *= 0.5", "box.rate = box.rate / 2", "box.rate -= 0.01"))
+    counts = ["box.at += 1", "y = y * box.at"] if one.drawn.random() < 0.5 else []
+    head = "class Box: pass\nbox = Box()\nbox.at, box.rate = 0, 0.5\n"
+    uses = counts + [decides, "    y = y * 0", "y = y * box.rate"]
+    before = _function("f", "x, box", one.first, uses, [sets], one.rest, "return y.sum()")
+    before = before.replace('"eager"', '"aot_eager"')
+    after = before.replace("    %s\n" % sets, "").replace(
+        '"aot_eager"', '"aot_eager", dynamic=True'
+    )
+    calls = one.calls + "    print('result', f(x, box).item())\n"
+    end = "print('result', float(box.rate))\n"
+    told = [r"Set box\.rate outside", "(?s)^(?!.*makes it symbolic)"]
+    row = "float that is set and decides"
+    return Case(
+        head + before + calls + end,
+        head + after + calls + "    %s\n" % sets + end,
+        row,
+        told,
+        False,
+    )
+
+
+def picked_and_in_math(one):
+    """A number that picks an element and goes into a function of math, or does that alone."""
+    picks = one.drawn.random() < 0.5
+    wave = one.drawn.choice(("math.sin(n * 0.5)", "math.cos(n)", "math.exp(-n)"))
+    head = "import math\ntable = []\nfor k in range(9):\n    table.append(k + 0.5)\n"
+    uses = ["y = y * table[n]"] * picks + ["y = y + %s" % wave]
+    before = _function("f", "x, n", one.first, uses, one.rest, "return y.sum()")
+    uses = ["y = y * value"] * picks + ["y = y + wave"]
+    after = _function("f", "x, value, wave", one.first, uses, one.rest, "return y.sum()")
+    calls = one.calls + "    n = k + 2\n    print('result', f(x, n).item())\n"
+    tensors = "f(x, torch.tensor(table[n]), torch.tensor(%s))" % wave
+    passed = calls.replace("f(x, n)", tensors)
+    row = "integer that %sa function of math is given" % ("picks and that " * picks)
+    told = ["(?s)^(?!.*makes it symbolic)", "(?s)^(?!.*movedim)"]
+    return Case(head + before + calls, head + after + passed, row, told, False)
 
 
 SHAPES = (
@@ -533,6 +575,8 @@ SHAPES = (
     raised_in_a_context,
     printed_and_used,
     given_as_a_constant_too,
+    set_and_decided,
+    picked_and_in_math,
 )
 
 

@@ -3033,3 +3033,48 @@ def test_a_block_that_goes_with_its_clock_keeps_nothing_uncompiled(tmp_path):
     printing = printing.replace("time.perf_counter() - begin", "begin")
     told = advise.text(run_of_program(printing, tmp_path / "printing.py"))
     assert "reads a clock" not in told
+
+
+_COUNTED_BY = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+
+    def forward(self, x):
+        self.steps += 1
+        return x * self.steps
+
+model = Model()
+HOW
+for _ in range(4):
+    run(torch.ones(3))
+"""
+_BY_GLOBAL = '@torch.compile(backend="eager")\ndef run(x):\n    return model(x)\n'
+_BY_ITSELF = 'run = torch.compile(model, backend="eager")\n'
+_OF_INTEGERS = "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
+
+
+@pytest.mark.skipif(not PINNED, reason="the guards are of torch 2.13")
+@pytest.mark.parametrize("how, helps", [(_BY_GLOBAL, False), (_BY_ITSELF, True)])
+def test_a_setting_is_advised_only_where_torch_asks_for_it(tmp_path, how, helps):
+    text = _COUNTED_BY.replace("HOW\n", how)
+    run = run_of_program(text, tmp_path / "program.py")
+    (change,) = advise.changes(run)
+    assert ("allow_unspec_int_on_nn_module" in change.advice + change.patch) is helps
+    after = text.replace("import torch\n", "import torch\n" + _OF_INTEGERS)
+    followed = run_of_program(after, tmp_path / "after.py")
+    assert (len(compiles_of(followed)) < len(compiles_of(run))) is helps
+    assert _OF_INTEGERS.strip() not in advise.text(followed, most=9)
+
+
+@pytest.mark.skipif(not PINNED, reason="the guards are of torch 2.13")
+def test_dynamic_that_is_false_is_changed_by_a_patch(tmp_path):
+    text = (
+        "import torch\n\n@torch.compile(backend='eager', dynamic=False)\ndef f(x):\n"
+        "    return x * 2\n\nfor n in (3, 4, 5):\n    f(torch.ones(n))\n"
+    )
+    (change,) = advise.changes(run_of_program(text, tmp_path / "program.py"))
+    assert "\n+@torch.compile(backend='eager', dynamic=True)" in change.patch

@@ -1,11 +1,14 @@
 """Sentences of advice and dumps that a program can show to be false: each with that program."""
 
 import re
+import types
 
 import pytest
 
 import depyf
 from depyf import advise
+from depyf.advise import terminal
+from depyf.report import words
 
 torch = pytest.importorskip("torch")
 
@@ -768,3 +771,35 @@ for decay in (0.1, 0.25, 0.5):
     with torch._functorch.config.patch():
         told, _ = run(text, tmp_path)
     assert "Pass torch.tensor(decay) instead" in told and "wrong" not in told
+
+
+@later
+def test_the_items_of_a_comprehension_are_called_so(tmp_path):
+    found = words.of_reason("1/0: ___tuple_iterator_len(.0) == 3  # [x for g in y]  # a.py:7 in f")
+    assert found["words"] == "what the comprehension goes over had 3 items, has more or fewer"
+    assert not found["help"] and "___" not in found["words"]
+
+
+@later
+def test_a_loop_is_not_told_of_a_list_that_a_comprehension_only_reads(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def grown(seqs, tokens, x):
+    return [seqs[k] + [token] for k, token in enumerate(tokens)], x + 1
+
+seqs = [[1], [2]]
+for _ in range(3):
+    seqs, _ = grown(seqs, [3, 4], torch.ones(2))
+"""
+    told, _ = run(text, tmp_path)
+    assert "seqs[0] had 1 element, has 2" in told and "each loop over it" not in told
+
+
+def test_an_exception_that_torch_raises_is_told_first_and_once():
+    said = dict(words.of_break({"reason": "InductorError: no code for it"}), raised=True, help=[])
+    node = types.SimpleNamespace(place=("a.py", 3))
+    cause = {"kind": "failure", "failure": said, "cost": 1.0, "nodes": [node]}
+    head, row = terminal._raised([cause], set(), False)[:2]
+    assert head.startswith("torch raised an exception") and "a.py:3" in row and "?" not in row
+    assert not terminal._raised([cause], {id(cause)}, False)
+    assert not terminal._hinted([cause], set(), False)

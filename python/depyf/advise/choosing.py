@@ -5,7 +5,7 @@ from typing import Any, Dict, Optional, Set, Tuple, Union
 
 from depyf.advice import OF_LIST, OUTSIDE, PRINTS, breaks, uses
 from depyf.advise.change import Known
-from depyf.advise.patches import patch_for
+from depyf.advise.patches import patch_for, sets_already
 from depyf.advise.source import source_of
 
 
@@ -24,6 +24,9 @@ def first_patch(
         caller: the reader's line that calls a library's function: file, line, code.
         of_compile: where the function begins whose torch.compile led there.
     """
+    said = _without_done(said, known.program or file)
+    if not said["help"]:
+        return "", ""
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
         begin = PRINTS if _prints_beside(file, line) else begin
@@ -70,6 +73,15 @@ def first_patch(
         if patch:
             return advice, patch
     return said["help"][0], ""
+
+
+def _without_done(said: Dict[str, Any], program: str) -> Dict[str, Any]:
+    """What is said of a cause, without the settings that the program has: they did not help."""
+    both = list(zip(said["help"], said["patches"]))
+    left = [one for one in both if not sets_already(one[1], program)]
+    if len(left) == len(both):
+        return said
+    return dict(said, help=[one for one, _ in left], patches=[one for _, one in left])
 
 
 #: as the patch of a row has it, for a branch on the .item() of a tensor

@@ -152,7 +152,11 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
         last: Any = node
         if not isinstance(node, ast.Call):
             edits.append((last.end_lineno, last.end_col_offset, 0, "(dynamic=True)"))
-        elif not any(one.arg == "dynamic" for one in node.keywords):
+        elif any(one.arg == "dynamic" for one in node.keywords):
+            given = next(one.value for one in node.keywords if one.arg == "dynamic")
+            if getattr(given, "value", None) is False:  # an ast.Constant of 3.8+
+                edits.append((given.lineno, given.col_offset, len("False"), "True"))
+        else:
             inner = ", dynamic=True)" if node.args or node.keywords else "dynamic=True)"
             edits.append((last.end_lineno, last.end_col_offset - 1, 1, inner))
     for edit in sorted(edits, reverse=True):
@@ -223,6 +227,18 @@ def _with_rate(source: str, tree: ast.Module) -> Optional[str]:
     length = len(written.encode("utf-8"))
     tensor = "torch.tensor(%s)" % written
     return with_text(source, found[0].lineno, found[0].col_offset, length, tensor)
+
+
+def sets_already(wanted: str, file: str) -> bool:
+    """Whether a program has a setting that a patch would make, at the top of it."""
+    parsed = source_of(file) if file and wanted.startswith("torch._dynamo.config.") else None
+    name, equal, value = wanted.partition(" = ")
+    return bool(equal) and any(
+        isinstance(node, ast.Assign)
+        and name in [uses.path_of(one) for one in node.targets]
+        and str(getattr(node.value, "value", "")) == value
+        for node in (parsed[1].body if parsed is not None else ())
+    )
 
 
 def _with_setting(source: str, tree: ast.Module, wanted: str) -> Optional[str]:

@@ -32,6 +32,10 @@ from depyf.terminal import place, short_path, shown
 _MOST_LEFT = 3
 
 
+#: rows of what compiling was for
+_MOST_PHASES = 2
+
+
 def text(
     document: Document, links: bool = False, most: int = 3, advice: Optional[Advice] = None
 ) -> str:
@@ -81,7 +85,8 @@ def text(
     rows = rows or ["nothing to advise"]
     gone = uncompiled(left_untold(nodes, top), links)
     rows[:0] = ["runs uncompiled: " + gone] * bool(gone)
-    rows[:0] = _backward_twice(document, nodes, links)
+    raised = _raised(causes, _told_of(listed), links)
+    rows[:0] = _backward_twice(document, nodes, links) + raised
     if normal:
         rows += ["what needs no action:"] + normal
     told_of = _told_of(listed)
@@ -94,7 +99,7 @@ def text(
     avoidable = overview.avoidable(nodes, advice.spared())
     if avoidable:
         rows.append(_WENT_TO + (_COUNTS_TWICE if overview.overlap(avoidable) else "") + ":")
-    for cost in avoidable:
+    for cost in avoidable[:_MOST_PHASES]:
         detail = ": " + cost["details"][0] if cost["details"] else ""
         beside = len(cost["details"]) - 1
         if beside > 0:
@@ -102,6 +107,10 @@ def text(
         rows.append(shown("%9.2f s  %s%s" % (cost["seconds"], cost["what"], detail)))
         if cost["help"]:
             rows.append(shown("%12s%s" % ("", cost["help"])))
+    rest = avoidable[_MOST_PHASES:]
+    if rest:
+        seconds = sum(one["seconds"] for one in rest)
+        rows.append("%9.2f s  in %d more, which the page of a dump has" % (seconds, len(rest)))
     if nodes:
         rows.append(_counted(nodes))
     return "\n".join(rows)
@@ -123,6 +132,26 @@ _TWICE = (
     "compiled graph, and has one backward graph, which that call frees. Compute what the second "
     "needs in a compiled function of its own, or call .backward() once, on the sum of the losses."
 )
+
+
+def _is_raised(cause: Dict[str, Any]) -> bool:
+    """Whether torch raised an exception to the program for which there is no advice."""
+    said = cause.get("failure") or {}
+    return bool(said.get("raised")) and not said["help"]
+
+
+def _raised(causes: List[Dict[str, Any]], told_of: Set[int], links: bool) -> List[str]:
+    """What torch raised to the program, where no change is told of it."""
+    rows: List[str] = []
+    for cause in causes:
+        if _is_raised(cause) and id(cause) not in told_of:
+            said, at = cause["failure"], cause["nodes"][0].place
+            said = dict(said, file=said["file"] or at[0], line=said["line"] or at[1])
+            rows += [_RAISED] * (not rows) + _of_break_without_advice(cause["cost"], said, links)
+    return rows
+
+
+_RAISED = "torch raised an exception to the program, for which there is no advice:"
 
 
 def _counted(nodes: List[Any]) -> str:
@@ -166,7 +195,10 @@ def _without_advice(
         if cause["reason"]["row"] not in NO_ACTION and not at_limit.issuperset(cause["each"])
         if id(cause) not in told_of
         # a compile that failed is told with its failure
-        if not all(one.failure and one.failure["help"] for one in cause["nodes"])
+        if not all(
+            one.failure and (one.failure["help"] or one.failure.get("raised"))
+            for one in cause["nodes"]
+        )
     ]
     rows = []
     for cause in left[:_MOST_LEFT]:
@@ -219,6 +251,7 @@ def _hinted(causes: List[Dict[str, Any]], told_of: Set[int], links: bool) -> Lis
     for cause in causes:
         said = cause.get("break") or cause.get("failure")
         known = said is None or said["help"] or id(cause) in told_of or overview.is_normal(cause)
+        known = known or _is_raised(cause)
         if said is not None and not known and said["row"] not in _NOTHING_TO_COMPILE:
             left.append((cause["cost"], said))
     rows: List[str] = []

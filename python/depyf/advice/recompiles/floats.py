@@ -86,6 +86,22 @@ def f(state, x):
 state = State()
 result = [f(state, torch.ones(3)) for _ in range(4)] + [torch.ones(1) * float(state.time)]
 """
+_SCHEDULE = """
+class State:
+    def __init__(self):
+        self.rate = 0.5
+
+@torch.compile(backend="aot_eager")
+def f(state, x):
+    if state.rate < 0.01:
+        x = x * 0
+    x = x * state.rate
+    state.rate *= 0.5
+    return x
+
+state = State()
+result = [f(state, torch.ones(3)) for _ in range(4)] + [torch.ones(1) * state.rate]
+"""
 _SMOOTHING = """
 @torch.compile(backend="aot_eager")
 def f(x, y, smoothing):
@@ -307,6 +323,26 @@ for rate in (0.25, 0.5, 1.5):
                 "where it is first set, or set it outside of the compiled function.",
                 _CLOCKED,
                 _CLOCKED.replace("self.time = 0.0", "self.time = torch.tensor(0.0)"),
+            )
+        ],
+    ),
+    row(
+        "float that is set and decides",
+        "",
+        [
+            helps(
+                "dynamic=True does not help as long as the function sets {name}: a float that it "
+                "sets becomes a Python number after the call, which is a constant of the graph. "
+                "Set {name} outside of the compiled function, and give its torch.compile "
+                "dynamic=True.",
+                _SCHEDULE,
+                _SCHEDULE.replace("    state.rate *= 0.5\n", "")
+                .replace('backend="aot_eager"', 'backend="aot_eager", dynamic=True')
+                .replace(
+                    "result = [f(state, torch.ones(3)) for _ in range(4)]",
+                    "result = []\nfor _ in range(4):\n    result.append(f(state, torch.ones(3)))\n"
+                    "    state.rate *= 0.5\nresult = result",
+                ),
             )
         ],
     ),

@@ -81,6 +81,28 @@ def f(x, dimension):
 x = torch.arange(8.0).reshape(2, 2, 2)
 result = [f(x, dimension) for dimension in (0, 1, 2)]
 """
+_WAVE = """
+import math
+
+@torch.compile(backend="eager")
+def f(x, step):
+    return x * math.sin(step * 0.5)
+
+result = [f(torch.ones(3), step) for step in (2, 3, 4)]
+"""
+_WAVE_OF_TABLE = """
+import math
+
+table = []
+for value in (0.5, 1.0, 1.5, 2.0):
+    table.append(value)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, index):
+    return x * table[index] * math.sin(index * 0.5)
+
+result = [f(torch.ones(3), index) for index in (1, 2, 3)]
+"""
 _POWER = """
 import math
 
@@ -201,8 +223,9 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
         [
             helps(
                 "dynamic=True does not help: the code selects an element of a list with {name}, "
-                "so torch compiles for each element. Select it outside of the compiled function, "
-                "and compile the element: layers of one class and size share a compile.",
+                "so torch compiles for each element. Select it outside of the compiled function. "
+                "Pass a number as a tensor; of modules, compile the element: layers of one class "
+                "and size share a compile.",
                 _PICKED,
                 _PICKED.replace('torch.compile(Model(), backend="eager")', "Model()").replace(
                     "result = torch.ones(3)",
@@ -257,6 +280,41 @@ result = [f(torch.ones(3), torch.tensor(math.factorial(count))) for count in (2,
                 _POWER.replace("x / math.pow((5 + step) / 6, 0.5)", "x / length")
                 .replace("def f(x, step)", "def f(x, length)")
                 .replace("step) for", "torch.tensor(math.pow((5 + step) / 6, 0.5))) for"),
+            )
+        ],
+    ),
+    row(
+        "integer that a function of math is given",
+        "",
+        [
+            helps(
+                "The code calls {called} with {name} at {at}. Call it before the compiled "
+                "function, and pass its result as a tensor: not all that compiles has a symbolic "
+                "number for it.",
+                _WAVE,
+                _WAVE.replace("x * math.sin(step * 0.5)", "x * wave")
+                .replace("def f(x, step)", "def f(x, wave)")
+                .replace("step) for", "torch.tensor(math.sin(step * 0.5))) for"),
+            )
+        ],
+    ),
+    row(
+        "integer that picks and that a function of math is given",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code selects an element with {name}, so torch "
+                "compiles for each. Outside of the compiled function, select it and call {called} "
+                "at {at}, and each function of math that is given the element. Pass the results as "
+                "tensors.",
+                _WAVE_OF_TABLE,
+                _WAVE_OF_TABLE.replace("def f(x, index)", "def f(x, value, wave)")
+                .replace("table[index] * math.sin(index * 0.5)", "value * wave")
+                .replace(
+                    "f(torch.ones(3), index)",
+                    "f(torch.ones(3), torch.tensor(table[index]), "
+                    "torch.tensor(math.sin(index * 0.5)))",
+                ),
             )
         ],
     ),

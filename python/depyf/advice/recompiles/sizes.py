@@ -335,6 +335,7 @@ result = [f(torch.ones(size), torch.from_numpy(numpy.hanning(size))) for size in
                 "option, they are dynamic from the second compile on.",
                 _STATIC,
                 _STATIC.replace("dynamic=False", "dynamic=True"),
+                "torch.compile(..., dynamic=True)",
             ),
         ],
     ),

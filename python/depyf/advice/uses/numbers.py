@@ -41,6 +41,17 @@ def picks_number(file: str, line: int, name: str) -> bool:
     return False
 
 
+def picks_at(file: str, line: int, name: str) -> bool:
+    """Whether a line has a subscript of which a name is the whole index."""
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    return any(
+        isinstance(node, ast.Subscript) and path_of(unwrapped(node.slice)) in names
+        for node in walked(function)
+        if getattr(node, "lineno", 0) == line
+    )
+
+
 def rate_written_at(file: str) -> int:
     """The line at which a file writes a learning rate into an optimizer that is not computed from
     the one before, as `group["lr"] = rate` does; 0 where there is none.

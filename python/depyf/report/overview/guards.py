@@ -1,13 +1,16 @@
 """What the guards and symbols of a compile ask for, and in what two compiles differ."""
 
 import re
-from typing import Dict, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Dict, List, Optional, Set, Tuple
 
 from depyf.advice import conditions, uses
 from depyf.report import words
 from depyf.report.overview.cached import constants_of_hit
 from depyf.report.overview.durations import whole_number
 from depyf.schema import Document
+
+if TYPE_CHECKING:
+    from depyf.report.overview.node import Node
 
 
 def state_guard(entry: Document) -> str:
@@ -359,8 +362,36 @@ def made_at(reason: words.Said, entry: Document) -> str:
     return ""
 
 
+#: graphs that AOTAutograd makes
+_OF_AOT = ("Forward_graph", "AFTER_JOINT", "aot_forward_graph_fw_metadata")
 _FLOAT_OR_INT = re.compile(r"^___check_type_id\((?P<name>.+), \d+\), type=<class '(float|int)'>")
 _NUMBER = re.compile(r"^(?P<name>[^=<>!(]+?) == -?\d[\w.+-]*$")
+
+
+#: a guard of an attribute that is a float
+_FLOAT = re.compile(r"^.+\.(?P<name>\w+) == -?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)$")
+
+
+def floats_set(node: "Node") -> Set[str]:
+    """The attributes that a function sets and that are floats, where AOTAutograd makes its graphs:
+    there, what the function sets is a constant.
+    """
+    if not any(one.get("stage") in _OF_AOT for one in node.entry.get("artifacts") or ()):
+        return set()
+    function = node.function or {}
+    found = known_of(node.entry).sets | uses.attributes_set(str(function.get("source") or ""))
+    floats: Set[str] = set()
+    for other in node.run.get("functions") or ():
+        same = other.get("filename") == function.get("filename")  # a rest is another function
+        for entry in other.get("entries") or () if same else ():
+            for guard in entry.get("guards") or ():
+                match = _FLOAT.match(words.short(str(guard.get("text") or "")))
+                floats |= {match.group("name")} if match else set()
+            for symbol in entry.get("symbols") or ():
+                name = words.short(str(symbol.get("source") or ""))
+                if str(symbol.get("symbol")).startswith("zf") and "." in name:
+                    floats.add(name.rpartition(".")[2])
+    return floats & found
 
 
 def known_of(entry: Document) -> words.Known:

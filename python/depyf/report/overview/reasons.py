@@ -13,6 +13,7 @@ from depyf.report.overview.guards import (
     constant_beside,
     counts_of_keys,
     excludes_size,
+    floats_set,
     has_size,
     known_of,
     made_at,
@@ -135,6 +136,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
             words.describe_kept(reason, line)
     if reason["kind"] == "global state":
         _compare_states(node, reason)
+    if words.DYNAMIC in reason["patches"]:
+        words.describe_set(reason, floats_set(node), node.place, known_of(node.entry))
     reason["words"] = words.with_modules(reason["words"])
     reason["help"] = [words.with_modules(one) for one in reason["help"]]
     if words.in_library(node.place[0]) and words.is_handed_on(reason["name"]):
@@ -358,7 +361,7 @@ def _fill_after(
     if reason["kind"] == "size" and has_size(reason, entry):
         words.describe_constant(reason, settings, source, decided)
     if reason["kind"] == "shape condition" and words.is_of_float(reason["raw"]):
-        words.describe_float(reason, decided, place, known_of(entry))
+        words.describe_float(reason, source, decided, place, known_of(entry))
         return
     if (
         reason["after"]

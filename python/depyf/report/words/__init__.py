@@ -39,12 +39,14 @@ from depyf.report.words.breaks import (
 )
 from depyf.report.words.caches import graphs_asked_for
 from depyf.report.words.constants import (
+    DYNAMIC,
     Known,
     describe_any,
     describe_constant,
     describe_decided_size,
     describe_decision,
     describe_float,
+    describe_set,
     describe_static,
     keep_unless_dynamic,
 )
@@ -107,6 +109,7 @@ from depyf.report.words.stacks import (
 )
 
 __all__ = [
+    "DYNAMIC",
     "Known",
     "OBJECT",
     "RUNNING",
@@ -137,6 +140,7 @@ __all__ = [
     "describe_object",
     "describe_other_object",
     "describe_rate",
+    "describe_set",
     "describe_set_later",
     "describe_sides",
     "describe_sizes",

@@ -2,7 +2,7 @@
 
 import re
 from collections import namedtuple
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 from depyf.advice import conditions, flows, tensor_arguments, uses
 from depyf.report.words.breaks import Said
@@ -63,13 +63,13 @@ def describe_constant(
     if row is None:
         return
     found["words"] += "; this compile, too, is for that value only"
+    names: Dict[str, str] = {}
     if row == "integer used as a constant":
-        row = _constant_row(found)
+        row, names = _math_of_integer(found, _constant_row(found), place, known)
     elif found["kind"] == "value" and _DROPOUT.search(found["source"]):
         row = "float of dropout"
     elif found["kind"] == "value" and _decides_otherwise(found):
         row = "number condition"
-    names: Dict[str, str] = {}
     if row == "size used as a constant":
         row, names = _size_row(decided)
     elif row in ("float used as a constant", "float attribute used as a constant"):
@@ -93,15 +93,8 @@ def _constant_float(
     the arguments are those of `describe_constant`.
     """
     names: Dict[str, str] = {}
-    attribute = found["name"].rpartition(".")[2]
-    if row == "float attribute used as a constant":
-        met = {at for stack in known.stacks for at in stack}
-        # a line may set it of another object, which is gone at the end of the call
-        sets = _sets(found["source"], attribute) or any(
-            uses.sets_at(at[0], at[1], attribute) for at in met
-        )
-        if uses.sets_in(source, found["name"]) or sets and attribute in known.sets:
-            return "float that is set", names
+    if row == "float attribute used as a constant" and _is_set(found, source, known):
+        return _set_row(found, place, known), names
     if row in ("float used as a constant", "float attribute used as a constant"):
         of_torch = uses.number_parameter(found["file"], found["line"], found["name"])
         names["called"], parameter = of_torch
@@ -123,6 +116,17 @@ def as_tensor(name: str, known: Known) -> str:
     float64.
     """
     return "torch.tensor(%s%s)" % (name, ", dtype=torch.float64" if known.double else "")
+
+
+def _is_set(found: Said, source: str, known: Known) -> bool:
+    """Whether the function sets the attribute that a reason is about."""
+    attribute = found["name"].rpartition(".")[2]
+    met = {at for stack in known.stacks for at in stack}
+    # a line may set it of another object, which is gone at the end of the call
+    sets = _sets(found["source"], attribute) or any(
+        uses.sets_at(at[0], at[1], attribute) for at in met
+    )
+    return uses.sets_in(source, found["name"]) or sets and attribute in known.sets
 
 
 def _sets(source: str, attribute: str) -> bool:
@@ -259,6 +263,7 @@ def _math_row(
 
 def describe_float(
     found: Said,
+    source: str,
     decided: Sequence[Sequence[str]],
     place: Tuple[str, int],
     known: Known,
@@ -266,6 +271,9 @@ def describe_float(
     """Advises on a condition of floats that torch could not make tensors; the arguments are those
     of `describe_constant`.
     """
+    if "." in found["name"] and _is_set(found, source, known):
+        advise(found, _set_row(found, place, known))
+        return
     if found["name"]:
         row, names = _constant_float(found, found["row"], "", decided, place, known)
         advise(found, row, **names)
@@ -294,6 +302,31 @@ def describe_decision(found: Said, place: Tuple[str, int], known: Known) -> None
     used = [one for one in _uses_of(found["name"], place, known) if found["name"] in one.names]
     if decides_on(found) or any(one.kind == flows.NEEDED for one in used):
         advise(found, "float that decides")
+
+
+def describe_set(found: Said, floats: Iterable[str], place: Tuple[str, int], known: Known) -> None:
+    """Advises where dynamic=True would make symbolic what the function sets: a float that it sets
+    is a constant of the graph, so torch would compile for each value.
+
+    Args:
+        found: the reason.
+        floats: the attributes that the function sets, and that are floats.
+        place: (file, line) where the function, or the rest of it, begins.
+        known: what the guards tell of the function.
+    """
+    name = found["name"]
+    own = "." in name and name.rpartition(".")[2] in floats
+    if own and found["row"] in ("float attribute", "float that decides"):
+        advise(found, _set_row(found, place, known))
+    elif floats:
+        keep_unless_dynamic(found)
+
+
+def _set_row(found: Said, place: Tuple[str, int], known: Known) -> str:
+    """The row of a float that the function sets, by whether it decides on it, too."""
+    used = [one for one in _uses_of(found["name"], place, known) if found["name"] in one.names]
+    decides = decides_on(found) or any(one.kind == flows.NEEDED for one in used)
+    return "float that is set and decides" if decides else "float that is set"
 
 
 def _places_in_words(places: Sequence[Tuple[str, int]]) -> str:
@@ -357,6 +390,32 @@ def _constant_row(found: Said) -> str:
     return "integer in a text" if uses.spelt_at(*at) else "integer of an operator"
 
 
+#: rows of integers that do not tell what is computed from them
+_OF_INTEGERS = ("integer", "integer attribute", "integer of an operator")
+_PICK = ("integer that picks", "number that is picked")
+
+
+def _math_of_integer(
+    found: Said, row: str, place: Tuple[str, int], known: Known
+) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of an integer that goes into a function of math: Inductor's C++ cannot compute
+    all of them with a symbolic number.
+    """
+    name = found["name"]
+    used = [one for one in _uses_of(name, place, known) if name in one.names]
+    of_math = [one for one in used if one.kind in (flows.MATH, flows.OUTSIDE)]
+    if not of_math or row not in _OF_INTEGERS + _PICK:
+        return row, {}
+    constant = row in _PICK or row == "integer of an operator"
+    picks = constant and any(uses.picks_at(one.file, one.line, name) for one in used)
+    called = dict.fromkeys(one.called for one in of_math)
+    places = dict.fromkeys((one.file, one.line) for one in of_math)
+    names = {"called": " and ".join(called), "at": _places_in_words(list(places))}
+    if picks or row in _PICK:
+        return "integer that picks and that a function of math is given", names
+    return "integer that a function of math is given", names
+
+
 def describe_any(
     found: Said,
     breaks: Sequence[Said] = (),
@@ -408,7 +467,13 @@ def describe_any(
         # with dynamic=True, too, the first number has a compile of its own
         equal = EQUAL.match(known[0]) if known else None
         if equal is not None and not conditions.is_computed(equal.group("name")):
-            advise(found, _constant_row(found), name=argument_of(equal.group("name")))
+            row = _constant_row(found)
+            name = argument_of(equal.group("name"))
+            if name == found["name"] and found["row"] in ("integer", "integer attribute"):
+                row, names = _math_of_integer(found, row, place, known_of)
+                advise(found, row, **names)
+                return
+            advise(found, row, name=name)
             return
         advise(found, condition_row(found, known[0] if known else ""))
         return
@@ -420,6 +485,10 @@ def describe_any(
         advise(found, "float that decides")
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         advise(found, "integer in a function")
+    if found["row"] in ("integer", "integer attribute"):
+        row, names = _math_of_integer(found, found["row"], place, known_of)
+        if row != found["row"]:
+            advise(found, row, **names)
 
 
 #: characters of a condition that a reader takes in at a glance

@@ -63,6 +63,8 @@ _KEYS_CHANGED = re.compile(r"___dict_contains|not in")
 _LENGTH = re.compile(
     r"^len\((?P<name>.*)\) == (?P<before>\d+)$|^not (?P<empty>[\w.\[\]'\"]+)$", re.DOTALL
 )
+#: how torch asks for the number of items that an iterator has left; `.0` is that of a comprehension
+_ITEMS = re.compile(r"^___tuple_iterator_len\((?P<name>.+)\) == (?P<before>\d+)$", re.DOTALL)
 #: how torch's optimizers ask whether a parameter has its state yet
 _OPTIMIZER_STATE = re.compile(
     r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
@@ -174,6 +176,13 @@ def _describe_length(found: Said, match: Match[str]) -> None:
         had + ("number" if thing == "module" else "length",)
     )
     advise(found, length_row(found))
+
+
+def _describe_items(found: Said, match: Match[str]) -> None:
+    name, before = match.group("name"), match.group("before")
+    what = "what the comprehension goes over" if name == ".0" else "the iterator `%s`" % name
+    had = "had %s, has more or fewer" % _counted(before, "item")
+    found.update(kind="items", words="%s %s" % (what, had))
 
 
 def _describe_number_of_keys(found: Said, match: Match[str]) -> None:
@@ -495,6 +504,7 @@ _FORMS: Tuple[
     (_OBJ_ID.match, _describe_object),
     (_OPTIMIZER_STATE.search, _describe_optimizer_state),
     (_LENGTH.match, _describe_length),
+    (_ITEMS.match, _describe_items),
     (_KEYS.match, _describe_number_of_keys),
     (_KEYS_CHANGED.search, _describe_keys),
     (_value_was, _describe_value),

@@ -66,7 +66,9 @@ def advise(found: Said, key: str, **names: str) -> None:
         names["keys"] = ", ".join(repr(one) for one in given_keys)
     # a number of a container that is counted up stays one: with the setting, the graph computes it
     counts = re.match(r"^[\w.]+\[[^\]]*\]\s*[-+*/]=", found["source"])
-    names["setting"] = setting.group() if setting and not decides and not counts else ""
+    # and torch takes no number of a global as symbolic
+    helps = setting and not decides and not counts and not is_of_global(found)
+    names["setting"] = setting.group() if setting and helps else ""
     given = advice_of(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
 
@@ -268,11 +270,25 @@ def length_row(found: Said) -> str:
         return "growing list"
     if uses.grows_in_call(found["file"], found["line"], found["name"]):
         return "growing list"
-    if re.search(r"\bfor\b.*\bin\b", source):
+    if re.search(r"\bfor\b.*\bin\b", source) and not _is_within_element(source, found["name"]):
         carries = uses.carries_at(found["file"], found["line"])
         return "length of a recurrence" if carries else "length"
     grows = re.search(r"\.(append|appendleft|extend|insert|add)\(", source)
     return "growing list" if grows else "other length"
+
+
+#: a comprehension: its element, and what it goes over
+_COMPREHENSION = re.compile(r"[\[({](?P<element>.*)\bfor\b.*?\bin\b(?P<over>.*)$")
+
+
+def _is_within_element(source: str, name: str) -> bool:
+    """Whether a line has a name in what a comprehension computes, and in nothing it goes over."""
+    match = _COMPREHENSION.search(source)
+    named = re.match(r"[\w.]+", name)
+    if match is None or named is None:
+        return False
+    form = re.compile(r"(?<![\w.])%s(?!\w)" % re.escape(named.group()))
+    return bool(form.search(match.group("element"))) and not form.search(match.group("over"))
 
 
 def value_row(name: str, before: str, is_global: bool) -> str:
