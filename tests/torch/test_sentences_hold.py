@@ -803,3 +803,48 @@ def test_an_exception_that_torch_raises_is_told_first_and_once():
     assert head.startswith("torch raised an exception") and "a.py:3" in row and "?" not in row
     assert not terminal._raised([cause], {id(cause)}, False)
     assert not terminal._hinted([cause], set(), False)
+
+
+@later
+def test_a_float_that_an_autograd_function_is_given_behind_a_break_has_advice(tmp_path):
+    text = """
+class Clip(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+@torch.compile(backend="aot_eager")
+def f(x, limit):
+    try:
+        torch._dynamo.graph_break()
+    except RuntimeError:
+        x = x[:2]
+    return Clip.apply(x * 2, limit)
+
+for limit in (0.5, 0.25, 0.125, 1.0):
+    f(torch.ones(3, requires_grad=True), limit)
+"""
+    told, _ = run(text, tmp_path)
+    assert "Pass torch.tensor(limit) instead" in told
+    assert "recompiles for which there is no advice" not in told
+
+
+@later
+def test_of_a_text_that_is_only_shown_nothing_is_told_that_selects_by_it(tmp_path):
+    text = """
+@torch.compile(backend="eager")
+def f(x, name):
+    y = x.relu() + 1
+    print(f"{name}: shape {tuple(y.shape)}")
+    return y * 2
+
+for name in ("a", "b", "c"):
+    f(torch.ones(3), name)
+"""
+    told, _ = run(text, tmp_path)
+    assert "name was 'a', is 'b'" in told or "print" in told
+    assert "selects what is computed" not in told

@@ -150,6 +150,9 @@ def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[
     by_name = [one for one in calls if _called(one) == called.name]
     line = called_at[1]
     at = [one for one in by_name if one.lineno <= line <= uses.last_line(one)]
+    applied = [one for one in calls if _applies(function_at[0], one, called)]
+    if not at and applied:  # a rest that runs as plain Python is placed where it begins
+        by_name = at = applied
     if not at:
         # by another name, as an object that is called: the only such call of the line
         of_line = [one for one in calls if one.lineno <= line <= uses.last_line(one)]
@@ -165,6 +168,15 @@ def _values(called_at: Place, function_at: Place, name: str) -> Tuple[Any, List[
         found = [uses.given_by(one, called).get(parameter) for one in every]
     values = [one for one in found if one is not None]
     return (function, values) if values and found[0] is not None else (None, [])
+
+
+def _applies(file: str, call: ast.Call, called: Any) -> bool:
+    """Whether a call is `apply` of the torch.autograd.Function whose `forward` a function is."""
+    tree = uses.parsed(file)
+    if tree is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "apply":
+        return False
+    forward = uses.forward_of(tree, uses.path_of(call.func.value))
+    return forward is not None and uses.first_line(forward) == uses.first_line(called)
 
 
 def _root(value: ast.AST) -> str:

@@ -1,10 +1,17 @@
 """What a program calls: torch.compile, the mode of a module, packed sequences."""
 
 import ast
-from typing import Any, Iterator, List
+from typing import Any, Iterator, List, Set
 
 from depyf.advice.uses.names import imported, method_of, of_module, path_of
-from depyf.advice.uses.trees import last_line, parsed, read_at, walked
+from depyf.advice.uses.trees import (
+    function_around,
+    function_starting_at,
+    last_line,
+    parsed,
+    read_at,
+    walked,
+)
 
 
 def mode_switched_at(file: str) -> int:
@@ -55,6 +62,22 @@ def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     classes = _autograd_functions(parsed(file))
     return any(one.lineno <= line <= last_line(one) for one in classes)
+
+
+#: what shows its arguments: a function, and the methods of a logger
+_SHOWS = frozenset("print debug info warning error critical exception log".split())
+
+
+def only_shown(file: str, line: int, name: str) -> bool:
+    """Whether the function at a line uses what has a name in calls that print or log alone."""
+    function = function_starting_at(file, line) or function_around(file, line)
+    shown: Set[int] = set()
+    used = [one for one in walked(function) if path_of(one) == name]
+    for node in walked(function):
+        if isinstance(node, ast.Call):
+            if getattr(node.func, "id", getattr(node.func, "attr", "")) in _SHOWS:
+                shown.update(id(one) for each in node.args for one in ast.walk(each))
+    return bool(used) and all(id(one) in shown for one in used)
 
 
 def forward_of(tree: Any, name: str) -> Any:

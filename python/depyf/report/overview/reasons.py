@@ -122,6 +122,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     if reason["row"] == "growing list":
         words.describe_methods(reason, node.place)
     _compare_wrapped(node, reason)
+    if reason["row"] == "text" and uses.only_shown(*node.place, reason["name"]):
+        reason.update(help=[], patches=[])  # nothing is computed with it
     if reason["row"] in ("flag", "text", "value"):
         words.describe_object(reason)
     if reason["row"] == "type":
