@@ -127,6 +127,7 @@ class Lifter {
   std::vector<std::uint8_t> aliased_;  // by value: copied on the stack, or an operand of something
                                        // other than its next version
   ValueId null_;
+  bool with_has_null_ = false;  // a `with` keeps a NULL above the exit function
   ConstId none_const_;
 
   // The block being interpreted.
@@ -214,14 +215,21 @@ class Lifter {
 
   // ---------------------------------------------------------------- values
 
+  /// The NULL of a call belongs to what is called; that of a `with` (3.14+) is a slot of its own.
+  bool ends_with_null_of_call() const {
+    if (stack_.empty() || stack_.back() != null_) return false;
+    if (!with_has_null_ || stack_.size() < 2 || !stack_[stack_.size() - 2]) return true;
+    const Value& below = out_.values[stack_[stack_.size() - 2].index];
+    if (below.kind != ValueKind::Result) return true;
+    const Op op = out_.values[below.operands[0].index].op;
+    return op != Op::WITH_ENTER && op != Op::ASYNC_WITH_ENTER;
+  }
+
   ValueId add_value(ValueKind kind, Op op, std::uint32_t arg = 0, std::uint32_t aux = 0,
                     std::span<ValueId> operands = {}) {
     if (made_ == room_) [[unlikely]]
       make_room(made_ + made_ / 2);
-    const std::size_t height =
-        stack_.size() - (!stack_.empty() && stack_.back() == null_
-                             ? 1
-                             : 0);  // the NULL of a call belongs to what is called
+    const std::size_t height = stack_.size() - (ends_with_null_of_call() ? 1 : 0);
     Value& value = append(out_.values);
     value.kind = kind;
     value.op = op;
@@ -858,7 +866,8 @@ class Lifter {
         std::span<ValueId> list = take(1);
         ValueId id = emit(in.op, in.arg, 0, list);
         push(result(id, 0));
-        if (in.aux == 2) push(null_);
+        with_has_null_ = in.aux == 2;
+        if (with_has_null_) push(null_);
         push(result(id, 1));
         return false;
       }

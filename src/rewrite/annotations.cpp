@@ -10,6 +10,7 @@
 #include "bytecode/scan.h"
 #include "pyc/identifier.h"
 #include "structure/operations.h"
+#include "structure/same_constants.h"
 #include "support/error.h"
 
 namespace depyf {
@@ -473,22 +474,53 @@ void visit_written(const Ast& ast, std::span<const StmtId> list, Visit visit) {
   }
 }
 
-bool same_expression(const Ast& ast, ExprId a, ExprId b) {
-  std::vector<std::pair<ExprId, ExprId>> work{{a, b}};
-  while (!work.empty()) {
-    const auto [left, right] = work.back();
-    work.pop_back();
-    if (left == right) continue;
-    if (!left || !right) return false;
-    const Expr &x = ast[left], &y = ast[right];
-    const bool same_text = x.kind == ExprKind::FunctionValue || x.a == y.a;  // a copied lambda
-    if (x.kind != y.kind || x.op != y.op || !same_text || x.kids.size() != y.kids.size() ||
-        !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
-      return false;
-    for (std::size_t i = 0; i < x.kids.size(); ++i) work.emplace_back(x.kids[i], y.kids[i]);
+/// Two expressions of which one is made by a copy of the other's code.
+class CopiedExpressions {
+ public:
+  explicit CopiedExpressions(const Ast& ast) : ast_(ast) {}
+
+  bool same(ExprId a, ExprId b) {
+    work_.assign({{a, b}});
+    while (!work_.empty()) {
+      const auto [left, right] = work_.back();
+      work_.pop_back();
+      if (left == right) continue;
+      if (!left || !right) return false;
+      const Expr &x = ast_[left], &y = ast_[right];
+      if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() ||
+          !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()) ||
+          !same_own(x, y))
+        return false;
+      for (std::size_t i = 0; i < x.kids.size(); ++i) work_.emplace_back(x.kids[i], y.kids[i]);
+    }
+    return true;
   }
-  return true;
-}
+
+ private:
+  /// What they are besides their operands. Each copy has code objects of its own.
+  bool same_own(const Expr& x, const Expr& y) {
+    if (x.kind == ExprKind::Constant)
+      return same_constants(*ast_.module, ConstId(x.a), ConstId(y.a));
+    if (x.kind == ExprKind::Lambda) return same_function(ast_.functions[x.a], ast_.functions[y.a]);
+    if (x.kind == ExprKind::FunctionValue || is_comprehension(x.kind))
+      return same_code(*ast_.module, CodeId(x.a), CodeId(y.a));
+    return x.a == y.a;
+  }
+  bool same_function(const Function& x, const Function& y) {
+    if (!same_code(*ast_.module, x.code, y.code) || x.parameters.size() != y.parameters.size())
+      return false;
+    for (std::size_t i = 0; i < x.parameters.size(); ++i)
+      work_.emplace_back(x.parameters[i].default_value, y.parameters[i].default_value);
+    return true;
+  }
+  static bool is_comprehension(ExprKind kind) {
+    return kind == ExprKind::ListComp || kind == ExprKind::SetComp || kind == ExprKind::DictComp ||
+           kind == ExprKind::GeneratorExp;
+  }
+
+  const Ast& ast_;
+  std::vector<std::pair<ExprId, ExprId>> work_;
+};
 
 /// Puts the annotations of an `__annotate__` function where they were written: in its order, those
 /// with a mark where the mark is.
@@ -627,10 +659,11 @@ class Placer {
       if (!set.contains(a.condition) || !tops_[i].empty()) continue;
       const std::vector<std::size_t>& others = marked[a.name.index];
       const std::size_t looked = std::min(others.size(), kMostCopies);
-      copy_[i] = std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(looked),
-                             [&](std::size_t other) {
-                               return same_expression(r_.ast, annotations_[other].value, a.value);
-                             });
+      copy_[i] =
+          std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(looked),
+                      [&](std::size_t other) {
+                        return CopiedExpressions(r_.ast).same(annotations_[other].value, a.value);
+                      });
     }
   }
 

@@ -51,7 +51,9 @@ class Joiner {
     bool any = false;
     for (std::size_t i = meeting_.size(); i-- > 0;) {  // the innermost operator first
       if (!s_.nodes[i].alive || s_.nodes[i].term != TermKind::Branch) continue;
-      any |= join_operands(i, 0) || join_operands(i, 1) || join_choice(i);
+      // Where both ways only drop the value, the one that the test jumps is short for the other.
+      const int jumps = s_.nodes[i].falls == 0 ? 1 : 0;
+      any |= join_operands(i, jumps) || join_operands(i, 1 - jumps) || join_choice(i);
     }
     if (any) s_.recount();
   }
@@ -123,6 +125,11 @@ class Joiner {
     return yields_no_value(s_.at(dropped).op, s_.at(dropped).aux) ? ValueId() : dropped;
   }
 
+  /// Up to there a value may be handed on that the block drops, `a` in `a and b or c()`.
+  bool reads_params(const Node& arm) const {
+    return std::ranges::any_of(arm.params, [&](ValueId p) { return s_.uses[p.index] != 0; });
+  }
+
   /// `a and b()`, whose test leaves its value on the stack of way `k`.
   bool join_operands(std::size_t i, int k) {
     Node& node = s_.nodes[i];
@@ -141,8 +148,10 @@ class Joiner {
     const bool alone = end.params.empty() && end.pred_count == 1 && s_.resolve(top) == tested;
     const bool shared = end.params.size() == 1 && s_.uses[end.params[0].index] == 0 &&
                         top == end.params[0] && s_.resolve(kept.args[0]) == tested;
-    if ((!alone && !shared) || !arm.params.empty() || arm.region != node.region) return false;
-    if (arm.term == TermKind::Branch && arm.pred_count == 1 && meeting_[arm_block.index]) {
+    if ((!alone && !shared) || arm.region != node.region) return false;
+    if (!arm.params.empty() && (end.term != TermKind::Reraise || reads_params(arm))) return false;
+    const bool continues = arm.pred_count == 1 || !arm.params.empty();
+    if (arm.term == TermKind::Branch && continues && meeting_[arm_block.index]) {
       if (shared && meeting_[arm_block.index] != to) return false;
       if (alone) end.alive = false;
       kept = Edge{meeting_[arm_block.index],

@@ -5,6 +5,7 @@
 
 #include "ast/negate.h"
 #include "structure/graph.h"
+#include "structure/same_constants.h"
 #include "support/small_vector.h"
 
 namespace depyf {
@@ -29,7 +30,7 @@ bool same_code_apart_from_constants(const CodeObject& a, const CodeObject& b) {
 
 }  // namespace
 
-bool StructureGraph::same_const(ConstId a, ConstId b) const {
+bool same_constants(const Module& module, ConstId a, ConstId b) {
   SmallVector<ConstId, 16> work{a, b};
   for (std::size_t pairs = 0; !work.empty(); ++pairs) {
     const ConstId q = work.back();
@@ -83,6 +84,18 @@ bool StructureGraph::same_const(ConstId a, ConstId b) const {
     }
   }
   return true;
+}
+
+bool same_code(const Module& module, CodeId a, CodeId b) {
+  if (!a || !b) return !a && !b;
+  const std::span<const ConstId> left = module[a].consts, right = module[b].consts;
+  return a == b || (same_code_apart_from_constants(module[a], module[b]) &&
+                    std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                               [&](ConstId x, ConstId y) { return same_constants(module, x, y); }));
+}
+
+bool StructureGraph::same_const(ConstId a, ConstId b) const {
+  return depyf::same_constants(module, a, b);
 }
 
 bool StructureGraph::same_operation(const Value& a, const Value& b) const {

@@ -67,10 +67,18 @@ std::size_t Matcher::leading_stores(BlockId b, ValueId subject, std::vector<Valu
 std::uint32_t Matcher::home_of(ValueId subject) {
   const Value& value = s_.at(subject);
   if (value.kind == ValueKind::Operation) return value.height;
-  if (value.block.index >= s_.lifted.blocks.size()) return kNone;
-  const auto& stack = s_.lifted.blocks[value.block.index].stack_in;
-  for (std::size_t i = 0; i < stack.size(); ++i)
-    if (stack[i] && resolve(stack[i]) == subject) return static_cast<std::uint32_t>(i);
+  const auto place_in = [&](BlockId b) {
+    if (b.index >= s_.lifted.blocks.size()) return kNone;
+    const auto& stack = s_.lifted.blocks[b.index].stack_in;
+    const auto lowest =
+        std::ranges::find_if(stack, [&](ValueId v) { return v && resolve(v) == subject; });
+    return lowest == stack.end() ? kNone : static_cast<std::uint32_t>(lowest - stack.begin());
+  };
+  if (value.kind != ValueKind::Select) return place_in(value.block);
+  // Of a comprehension, whose operations are no longer in its block: where its block leaves it.
+  const Node& node = s_.nodes[block_of(subject).index];
+  for (int k = 0; k < node.edge_count(); ++k)
+    if (const std::uint32_t home = place_in(node.edges[k].to); home != kNone) return home;
   return kNone;
 }
 
@@ -330,7 +338,9 @@ void Matcher::chain_of_captures(BlockId b) {
   if (store.kind != ValueKind::Operation || !is_name_store(store.op)) return;
   const ValueId subject = resolve(store.operands[0]);
   const ValueKind kind = s_.at(subject).kind;
-  if (!subject || (kind != ValueKind::Operation && kind != ValueKind::Param)) return;
+  if (!subject ||
+      (kind != ValueKind::Operation && kind != ValueKind::Param && kind != ValueKind::Select))
+    return;
   const BlockId start = block_of(subject);
   if (start == b || s_.nodes[start.index].match != kNone || !keeps(b, subject, home_of(subject)))
     return;

@@ -29,9 +29,9 @@ class Regions {
   void classify(RegionId r);
   // ---------------------------------------------------------------- except*
   struct StarClause {
-    BlockId test, body;
+    BlockId first, test, body;  // `first`: where the type is computed
     ValueId type;
-    BlockId next;  // the following test; of the last one, where what is left is raised again
+    BlockId next;  // the following clause; of the last one, where what is left is raised again
     std::vector<BlockId> ends;        // of the body: they jump to `next`
     std::vector<BlockId> collectors;  // handlers that put what the body raised into the list
   };
@@ -48,7 +48,10 @@ class Regions {
     BlockId end;  // raises again what no clause took
   };
   bool read_star(Star& star);
-  bool read_star_clause(Star& star, BlockId test, ValueId type);
+  /// The block that ends the computing of a clause's type, from `first` on, with its test; or that
+  /// raises again what no clause took. The type may have control flow inside.
+  BlockId star_test(const Star& star, BlockId first, FlatMap<std::uint8_t>& seen);
+  bool read_star_clause(Star& star, BlockId first, BlockId test, ValueId type);
   bool is_list(const Star& star, ValueId v);
   bool is_append(const Star& star, ValueId v);
   void note_appends(Star& star, BlockId b);

@@ -38,37 +38,62 @@ bool Regions::read_star(Star& star) {
   star.lists[star.list.index] = 1;
   ValueId rest;  // what no clause took so far
   FlatMap<std::uint8_t> seen;
-  for (BlockId b = h;;) {
-    const Node& node = s_.nodes[b.index];
-    if (node.region != out || node.match != UINT32_MAX) return false;
-    if (std::exchange(seen[b.index], std::uint8_t{1}) != 0) return false;
-    for (ValueId p : node.params) star.lists[p.index] = 1;
-    note_appends(star, b);
-    if (node.term != TermKind::Branch || !s_.is_op(node.value, Op::IS) ||
-        s_.at(node.value).aux != kNoneBranch)
-      return false;
-    const ValueId tested = s_.resolve(s_.at(node.value).operands[0]);
+  for (BlockId first = h;;) {
+    const BlockId b = star_test(star, first, seen);
+    if (!b || s_[first].region != out || s_[b].region != out) return false;
+    for (ValueId p : s_[first].params) star.lists[p.index] = 1;
+    note_appends(star, first);
+    const ValueId tested = s_.resolve(s_.at(s_[b].value).operands[0]);
     if (s_.is_op(tested, Op::PREP_RERAISE_STAR)) {
+      if (b != first) return false;
       star.end = b;
       return !star.clauses.empty() &&
              s_.is_exception_of(s_.resolve(s_.at(tested).operands[0]), h) &&
              is_list(star, s_.at(tested).operands[1]);
     }
-    const Value& taken = s_.at(tested);
-    if (taken.kind != ValueKind::Result || taken.arg != 1 ||
-        !s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH))
-      return false;
-    const ValueId whole = s_.resolve(s_.at(taken.operands[0]).operands[0]);
+    const ValueId split = s_.at(tested).operands[0], whole = s_.resolve(s_.at(split).operands[0]);
     if (star.clauses.empty() ? !s_.is_exception_of(whole, h) : whole != rest) return false;
-    rest = s_.results_of(taken.operands[0])[0];
-    if (!read_star_clause(star, b, s_.at(taken.operands[0]).operands[1])) return false;
-    b = star.clauses.back().next;
+    rest = s_.results_of(split)[0];
+    if (!read_star_clause(star, first, b, s_.at(split).operands[1])) return false;
+    first = star.clauses.back().next;
   }
 }
 
-bool Regions::read_star_clause(Star& star, BlockId test, ValueId type) {
+BlockId Regions::star_test(const Star& star, BlockId first, FlatMap<std::uint8_t>& seen) {
+  BlockId test;
+  SmallVector<BlockId, 8> work{first};
+  if (std::exchange(seen[first.index], std::uint8_t{1}) != 0) return {};
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    const Node& node = s_[b];
+    if (!s_.is_ancestor(s_.regions[star.region.index].parent, node.region) ||
+        node.match != UINT32_MAX)
+      return {};
+    if (node.term == TermKind::Branch && s_.is_op(node.value, Op::IS) &&
+        s_.at(node.value).aux == kNoneBranch) {
+      const ValueId tested = s_.resolve(s_.at(node.value).operands[0]);
+      const Value& taken = s_.at(tested);
+      if (s_.is_op(tested, Op::PREP_RERAISE_STAR) ||
+          (taken.kind == ValueKind::Result && taken.arg == 1 &&
+           s_.is_op(taken.operands[0], Op::CHECK_EG_MATCH))) {
+        if (test) return {};
+        test = b;
+        continue;
+      }
+    }
+    if (node.edge_count() == 0) return {};
+    for (int k = 0; k < node.edge_count(); ++k)
+      if (const BlockId to = node.edges[k].to; std::exchange(seen[to.index], std::uint8_t{1}) == 0)
+        work.push_back(to);
+  }
+  return test;
+}
+
+bool Regions::read_star_clause(Star& star, BlockId first, BlockId test, ValueId type) {
   const Node& node = s_.nodes[test.index];
   StarClause clause;
+  clause.first = first;
   clause.test = test;
   clause.body = node.edges[1].to;
   clause.type = type;
@@ -132,11 +157,11 @@ void Regions::rewrite_star_clause(const Star& star, const StarClause& clause, Va
   const ValueId id = s_.add_value(match);
   std::replace(test.body.begin(), test.body.end(), split, id);
   std::erase(test.body, is_none);
-  forget_list(star, clause.test);
+  forget_list(star, clause.first);
   test.value = id;
   test.edges[0] = Edge{clause.body, {}};
   test.edges[1] = Edge{clause.next, {}};
-  test.params.clear();
+  s_[clause.first].params.clear();
   s_.replace_by(taken, exception);
   for (BlockId b : clause.ends) {
     forget_list(star, b);
