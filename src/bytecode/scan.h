@@ -59,14 +59,21 @@ constexpr std::uint32_t comparison_results(std::uint32_t compare) {
 constexpr std::uint32_t jump_step(PyVersion version) { return version < PyVersion{3, 10} ? 2 : 1; }
 
 /// The flags of `from __future__ import`, and those among them that change what is compiled:
-/// `annotations` and `barry_as_FLUFL`. The others are in force in any case.
+/// `annotations` and `barry_as_FLUFL`. The others are in force in any case. The bits moved within
+/// 3.8 (bpo-39562, after 3.8.2), where both sets may be meant.
 struct FutureFlags {
   std::uint32_t all, inherited;
 };
 constexpr FutureFlags future_flags(PyVersion version) {
-  if (version >= PyVersion{3, 8}) return {0x1FE0000, kFutureAnnotations | kFutureUnequal};
-  return {0x1FE000, 0x140000};
+  constexpr std::uint32_t old = 0x140000, now = kFutureAnnotations | kFutureUnequal;
+  if (version >= PyVersion{3, 9}) return {0x1FE0000, now};
+  if (version >= PyVersion{3, 8}) return {0x1FFE000, old | now};
+  return {0x1FE000, old};
 }
+
+/// Does CO_NESTED say when a function is freed? Free-threaded builds count the references to others
+/// later (PyFunction_NewWithQualName of Objects/funcobject.c), and to class bodies, too.
+constexpr bool counts_by_nesting(PyVersion version) { return version >= PyVersion{3, 13}; }
 
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }

@@ -58,11 +58,14 @@ std::optional<std::string> header_difference(Comparison& with, CodeId id_a, Code
   kind = VerdictKind::Different;
   const CodeObject &x = with.a[id_a], &y = with.b[id_b];
   // Where the function stands, and its docstring, are names of the root. Whether there are cells is
-  // said by the slots. No interpreter reads whether the function stands in another one.
+  // said by the slots. No interpreter reads CO_NESTED of a module, nor, before it counts by it, of
+  // a class; that of a function stays one of its properties.
+  const bool functions = ((x.flags | y.flags) & kOptimized) != 0;
+  const bool nesting = functions || (!root && counts_by_nesting(x.version));
   const std::uint32_t futures = future_flags(x.version).all;
   const std::uint32_t ignored =
-      kNested | futures | (root && with.options.lifetimes ? 0u : kNoFree) |
-      (with.options.compare_names || !root ? 0u : kNoFree | kHasDocstring | kMethod);
+      (nesting ? 0u : kNested) | futures | (root && with.options.lifetimes ? 0u : kNoFree) |
+      (with.options.compare_names || !root ? 0u : kNested | kNoFree | kHasDocstring | kMethod);
   if (auto difference = arguments_difference(with, id_a, id_b, ~ignored)) return difference;
   kind = VerdictKind::Unproven;
   // PyEval_MergeCompilerFlags() gives them to what the code compiles.
