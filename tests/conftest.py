@@ -4,6 +4,7 @@ Playwright's loop is that of the process, so a run starts it once.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -27,6 +28,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
+    # processes that collect other names cannot share the tests
+    addressed = [item.nodeid for item in items if re.search(r"\bat 0x[0-9a-f]+", item.nodeid)]
+    if addressed:
+        raise pytest.UsageError("the name of a test has an address: " + addressed[0])
     if "PYTEST_XDIST_WORKER" in os.environ:
         rank = {folder: number for number, folder in enumerate(FIRST)}
         items.sort(key=lambda item: rank.get(item.path.parent.name, len(FIRST)))

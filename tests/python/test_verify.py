@@ -922,10 +922,17 @@ def test_what_class_and_import_call_counts():
     assert "packages" in result.ignored
 
 
-READERS = [eval, globals, sys._getframe, functools.partial(eval), (1, [{"x": exec}]), eval.__call__]
+READERS = {
+    "eval": eval,
+    "globals": globals,
+    "_getframe": sys._getframe,
+    "partial": functools.partial(eval),
+    "within": (1, [{"x": exec}]),
+    "__call__": eval.__call__,
+}
 
 
-@pytest.mark.parametrize("reader", READERS, ids=str)
+@pytest.mark.parametrize("reader", list(READERS.values()), ids=list(READERS))
 def test_what_reads_globals_counts_under_any_name(reader):
     import depyf
 
