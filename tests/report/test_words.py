@@ -658,10 +658,11 @@ def test_what_a_local_holds_is_not_advised_to_be_marked():
         ),
         ("'skip function graph_break in file /x/torch/_dynamo/decorators.py'", "graph_break", ""),
         ("'skip function manual_seed in file /x/torch/_compile.py'", "seed", "manual_seed"),
-        (
+        pytest.param(
             "call torch._dynamo.disable() wrapped function <function out at 0x7f0adbc55bd0>",
             "disabled",
             "`out`",
+            id="disabled",
         ),
     ],
 )
