@@ -234,6 +234,11 @@ std::string broken_details(const CodeObject& code, const RawCode& all) {
   return {};
 }
 
+/// How many EXTENDED_ARG an operand needs: the compiler writes no others before these units.
+std::uint32_t needed_prefixes(std::uint32_t operand) {
+  return (operand > 0xff) + (operand > 0xffff) + (operand > 0xffffff);
+}
+
 /// The interpreter also looks at units beside the one that it runs (the READ rows of
 /// semantics.def). Why it does not find there what it expects, or empty.
 std::string broken_units(const CodeObject& code, const RawCode& all) {
@@ -245,12 +250,18 @@ std::string broken_units(const CodeObject& code, const RawCode& all) {
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const OpcodeInfo& info = raw[i].info;
     const std::string at = " at offset " + std::to_string(2 * std::size_t{raw[i].unit});
-    if (info.bare && raw[i].prefixes > 0)
+    if (info.bare && raw[i].prefixes != needed_prefixes(raw[i].operand))
       return "EXTENDED_ARG stands before the " + std::string(info.name) + at +
              ", at which the interpreter itself looks";
     const std::size_t behind = std::size_t{raw[i].unit} + 1 + info.caches;
-    const RawInstr* next = i + 1 < raw.size() && raw[i + 1].unit == behind ? &raw[i + 1] : nullptr;
-    if (!info.next.empty() && (!next || next->info.name != info.next || entered[behind]))
+    const RawInstr* next = nullptr;
+    if (i + 1 < raw.size() && raw[i + 1].unit == behind + needed_prefixes(raw[i + 1].operand))
+      next = &raw[i + 1];
+    const auto is_entered = [&] {
+      return std::any_of(entered.begin() + static_cast<std::ptrdiff_t>(behind),
+                         entered.begin() + next->unit + 1, [](bool one) { return one; });
+    };
+    if (!info.next.empty() && (!next || next->info.name != info.next || is_entered()))
       return "the interpreter takes for granted that " + std::string(info.next) + " follows the " +
              std::string(info.name) + at;
     if (!info.other.empty() && next && next->info.name == info.other)

@@ -1378,3 +1378,29 @@ assert code.count(b"\\3\\0\\0\\0" + old) == 1
 with open(sys.argv[3], "wb") as file:
     file.write(importlib.util.MAGIC_NUMBER + bytes(12) + code.replace(old, new))
 """
+
+
+WITH_LARGE_OPERANDS = """
+import types
+from depyf import _core
+
+names = ", ".join("a%d" % number for number in range(300))
+bodies = [
+    "return g(%s)" % names,
+    "return g.h(%s, x=1)" % names,
+    "for i in g(%s): k(i)" % names,
+    "yield from g(%s)" % names,
+    "x = [k(i) for i in (%s)]; yield x" % names,
+]
+for body in bodies:
+    module = compile("def f(%s):\\n %s\\n" % (names, body), "m.py", "exec")
+    (code,) = [one for one in module.co_consts if isinstance(one, types.CodeType)]
+    for one in (code, module):
+        verdict = _core.compare(one, one)
+        assert verdict[0] in ("identical", "exact", "equivalent"), (body[:20], verdict)
+"""
+
+
+@pytest.mark.parametrize("version", pythons.VERSIONS)
+def test_operands_that_need_a_prefix_are_proven(version):
+    pythons.run(version, WITH_LARGE_OPERANDS)
