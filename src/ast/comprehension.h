@@ -10,9 +10,13 @@ namespace depyf {
 /// back, as that of an annotation is on one row (3.12); a statement drops it behind them.
 constexpr std::uint8_t kDroppedFirst = 2;
 
+/// A list, set or dict comprehension; a generator expression is none.
+constexpr bool is_comprehension(ExprKind kind) {
+  return kind == ExprKind::ListComp || kind == ExprKind::SetComp || kind == ExprKind::DictComp;
+}
+
 constexpr bool is_dropped_first(const Expr& e) {
-  return e.op == kDroppedFirst && (e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
-                                   e.kind == ExprKind::DictComp);
+  return e.op == kDroppedFirst && is_comprehension(e.kind);
 }
 
 /// The comprehension that a loop builds: `kind` is ListComp, SetComp, DictComp or GeneratorExp,

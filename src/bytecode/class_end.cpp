@@ -25,8 +25,9 @@ bool ends_body(const Module& module, CodeId code, const InstrList& list, std::ui
   return false;
 }
 
-}  // namespace
-
+/// Where (indices) a class body stores `name` as the last thing that it does, but for the cells
+/// that the compiler hands to `type`. From 3.13 on, the stores of `__static_attributes__` there are
+/// the compiler's, one on each way to the end; a source may have others in front of them.
 std::vector<std::uint32_t> closing_stores(const Module& module, CodeId code, const InstrList& list,
                                           std::string_view name) {
   std::vector<std::uint32_t> out;
@@ -36,6 +37,8 @@ std::vector<std::uint32_t> closing_stores(const Module& module, CodeId code, con
       out.push_back(i);
   return out;
 }
+
+}  // namespace
 
 std::vector<std::uint32_t> attribute_lists(Module& module, CodeId code) {
   std::vector<std::uint32_t> offsets;

@@ -11,6 +11,7 @@
 #include "bytecode/effect.h"
 #include "bytecode/instr.h"
 #include "bytecode/lines.h"
+#include "bytecode/scan.h"
 #include "bytecode/virtual_slots.h"
 #include "opcode/tables.h"
 #include "support/append.h"
@@ -195,24 +196,12 @@ class Decoder {
 
   std::uint32_t jump_target(const OpcodeInfo& info, std::uint32_t operand) const {
     std::int64_t distance = operand;
-    if (minor_ < 10) {
-      if (operand % 2 != 0) fail("an odd jump of " + std::to_string(operand) + " bytes");
-      distance /= 2;
+    if (const std::uint32_t step = jump_step(module_.version); step != 1) {
+      if (operand % step != 0) fail("an odd jump of " + std::to_string(operand) + " bytes");
+      distance /= step;
     }
-    std::int64_t target = 0;
-    switch (info.jump) {
-      case JumpKind::Forward:
-        target = std::int64_t{next_} + distance;
-        break;
-      case JumpKind::Backward:
-        target = std::int64_t{next_} - distance;
-        break;
-      case JumpKind::Absolute:
-        target = distance;
-        break;
-      case JumpKind::None:
-        fail("its table row says jump, the generated table does not");
-    }
+    if (info.jump == JumpKind::None) fail("its table row says jump, the generated table does not");
+    const std::int64_t target = depyf::jump_target(info.jump, next_, distance);
     if (target < 0 || target >= static_cast<std::int64_t>(code_.code.size() / 2)) {
       fail("a jump to offset " + std::to_string(2 * target) + " of " +
            std::to_string(code_.code.size()));

@@ -58,6 +58,22 @@ constexpr std::uint32_t comparison_results(std::uint32_t compare) {
 /// How much of a jump's operand is one code unit: up to 3.9 they count bytes.
 constexpr std::uint32_t jump_step(PyVersion version) { return version < PyVersion{3, 10} ? 2 : 1; }
 
+/// The code unit that a jump leads to, which may be none of the code's; -1 for no jump. `next`: the
+/// unit behind the instruction and its caches. `distance`: the operand, in code units.
+constexpr std::int64_t jump_target(JumpKind kind, std::int64_t next, std::int64_t distance) {
+  switch (kind) {
+    case JumpKind::Forward:
+      return next + distance;
+    case JumpKind::Backward:
+      return next - distance;
+    case JumpKind::Absolute:
+      return distance;
+    case JumpKind::None:
+      break;
+  }
+  return -1;
+}
+
 /// The flags of `from __future__ import`, and those among them that change what is compiled:
 /// `annotations` and `barry_as_FLUFL`. The others are in force in any case. The bits moved within
 /// 3.8 (bpo-39562, after 3.8.2), where both sets may be meant.
@@ -110,9 +126,9 @@ void scan_instructions(const CodeObject& code, See see) {
   if (const VersionTable* table = version_table(code.version)) scan_instructions(code, *table, see);
 }
 
-/// A row of the exception table (3.11 on), in code units.
+/// A row of the exception table (3.11 on), in code units; `depth` holds lasti as its lowest bit.
 struct RawExceptionRow {
-  std::uint32_t begin, end, target;
+  std::uint64_t begin, end, target, depth;
 };
 
 /// Calls `see(RawExceptionRow)` for every row, in order. A table that is cut off ends there:
@@ -120,12 +136,12 @@ struct RawExceptionRow {
 template <class See>
 void scan_exception_rows(const CodeObject& code, See see) {
   // Varints, most significant bits first (Objects/exception_handling_notes.txt).
-  std::uint32_t row[4] = {};
+  std::uint64_t row[4] = {};
   std::size_t part = 0;
   for (const std::uint8_t byte : code.exceptiontable) {
     row[part] = row[part] << 6 | (byte & 63);
     if ((byte & 64) != 0 || ++part < 4) continue;
-    see(RawExceptionRow{row[0], row[0] + row[1], row[2]});
+    see(RawExceptionRow{row[0], row[0] + row[1], row[2], row[3]});
     row[0] = row[1] = row[2] = row[3] = 0;
     part = 0;
   }

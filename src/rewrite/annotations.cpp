@@ -502,7 +502,8 @@ class CopiedExpressions {
     if (x.kind == ExprKind::Constant)
       return same_constants(*ast_.module, ConstId(x.a), ConstId(y.a));
     if (x.kind == ExprKind::Lambda) return same_function(ast_.functions[x.a], ast_.functions[y.a]);
-    if (x.kind == ExprKind::FunctionValue || is_comprehension(x.kind))
+    if (x.kind == ExprKind::FunctionValue || x.kind == ExprKind::GeneratorExp ||
+        is_comprehension(x.kind))
       return same_code(*ast_.module, CodeId(x.a), CodeId(y.a));
     return x.a == y.a;
   }
@@ -512,10 +513,6 @@ class CopiedExpressions {
     for (std::size_t i = 0; i < x.parameters.size(); ++i)
       work_.emplace_back(x.parameters[i].default_value, y.parameters[i].default_value);
     return true;
-  }
-  static bool is_comprehension(ExprKind kind) {
-    return kind == ExprKind::ListComp || kind == ExprKind::SetComp || kind == ExprKind::DictComp ||
-           kind == ExprKind::GeneratorExp;
   }
 
   const Ast& ast_;

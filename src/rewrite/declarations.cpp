@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "ast/comprehension.h"
 #include "bytecode/scan.h"
 #include "opcode/op_set.h"
 #include "rewrite/annotations.h"
@@ -274,12 +275,6 @@ struct Uses {
     return false;
   }
 
-  static bool is_comprehension(ExprKind kind) {
-    constexpr std::uint64_t kinds =
-        mask(ExprKind::ListComp) | mask(ExprKind::SetComp) | mask(ExprKind::DictComp);
-    return (kinds & mask(kind)) != 0;
-  }
-
   struct Scope {
     std::uint32_t around;
     std::vector<std::uint32_t> names;
@@ -424,7 +419,9 @@ class ComprehensionVariables {
     const auto after = std::upper_bound(
         rows_.begin(), rows_.end(), unit,
         [](std::uint32_t at, const RawExceptionRow& row) { return at < row.begin; });
-    return after == rows_.begin() || unit >= (after - 1)->end ? UINT32_MAX : (after - 1)->target;
+    return after == rows_.begin() || unit >= (after - 1)->end
+               ? UINT32_MAX
+               : static_cast<std::uint32_t>((after - 1)->target);
   }
 
   bool in_handler(const Variable& variable, std::uint32_t unit) const {

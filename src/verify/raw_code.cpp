@@ -35,39 +35,22 @@ struct RawCode {
 
   /// Numbers of the exception table, code units replaced by instructions: begin, end, target, depth
   /// and lasti of each row.
-  std::vector<std::uint64_t> rows(std::span<const std::uint8_t> bytes) const {
+  std::vector<std::uint64_t> rows(const CodeObject& code) const {
     std::vector<std::uint64_t> out;
-    std::uint64_t number = 0;
-    for (std::uint8_t byte : bytes) {
-      number = number << 6 | (byte & 63u);
-      if (byte & 64u) continue;
-      if (out.size() % 4 == 1) number += out.back();  // the table has the length
-      out.push_back(number);
-      number = 0;
-    }
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (i % 4 != 3) out[i] = out[i] < index.size() ? index[out[i]] : UINT64_MAX;
+    const auto instr_at = [&](std::uint64_t unit) {
+      return unit < index.size() ? std::uint64_t{index[unit]} : UINT64_MAX;
+    };
+    scan_exception_rows(code, [&](const RawExceptionRow& row) {
+      out.insert(out.end(),
+                 {instr_at(row.begin), instr_at(row.end), instr_at(row.target), row.depth});
+    });
     return out;
   }
 
   /// The code unit that a jump leads to; UINT64_MAX where it is none, or leads out of the code.
   std::uint64_t target(const RawInstr& raw, PyVersion version) const {
-    const std::int64_t next = std::int64_t{raw.unit} + 1 + raw.info.caches;
-    const std::int64_t distance = raw.operand / jump_step(version);
-    std::int64_t to = -1;
-    switch (raw.info.jump) {
-      case JumpKind::None:
-        break;
-      case JumpKind::Forward:
-        to = next + distance;
-        break;
-      case JumpKind::Backward:
-        to = next - distance;
-        break;
-      case JumpKind::Absolute:
-        to = distance;
-        break;
-    }
+    const std::int64_t to = jump_target(raw.info.jump, std::int64_t{raw.unit} + 1 + raw.info.caches,
+                                        raw.operand / jump_step(version));
     return to < 0 || static_cast<std::uint64_t>(to) >= index.size()
                ? UINT64_MAX
                : static_cast<std::uint64_t>(to);
@@ -99,8 +82,7 @@ constexpr std::uint64_t kNoHandler = UINT64_MAX;
 /// The row of the exception table that covers each instruction.
 class HandlerRows {
  public:
-  HandlerRows(const RawCode& all, const CodeObject& code)
-      : numbers_(all.rows(code.exceptiontable)) {
+  HandlerRows(const RawCode& all, const CodeObject& code) : numbers_(all.rows(code)) {
     if (numbers_.empty()) return;
     covering_.assign(all.instrs.size() + 1, kUncovered);
     std::uint64_t filled = 0;
@@ -249,9 +231,11 @@ std::string broken_units(const CodeObject& code, const RawCode& all) {
       entered[to] = true;
   for (std::size_t i = 0; i < raw.size(); ++i) {
     const OpcodeInfo& info = raw[i].info;
-    const std::string at = " at offset " + std::to_string(2 * std::size_t{raw[i].unit});
+    const auto named = [&] {
+      return std::string(info.name) + " at offset " + std::to_string(2 * std::size_t{raw[i].unit});
+    };
     if (info.bare && raw[i].prefixes != needed_prefixes(raw[i].operand))
-      return "EXTENDED_ARG stands before the " + std::string(info.name) + at +
+      return "EXTENDED_ARG stands before the " + named() +
              ", at which the interpreter itself looks";
     const std::size_t behind = std::size_t{raw[i].unit} + 1 + info.caches;
     const RawInstr* next = nullptr;
@@ -263,16 +247,14 @@ std::string broken_units(const CodeObject& code, const RawCode& all) {
     };
     if (!info.next.empty() && (!next || next->info.name != info.next || is_entered()))
       return "the interpreter takes for granted that " + std::string(info.next) + " follows the " +
-             std::string(info.name) + at;
+             named();
     if (!info.other.empty() && next && next->info.name == info.other)
-      return "the interpreter takes the " + std::string(info.name) + at + " for " +
-             std::string(info.other);
+      return "the interpreter takes the " + named() + " for " + std::string(info.other);
     if (info.leads_to.empty()) continue;
     const std::uint64_t to = all.target(raw[i], code.version);
     const std::size_t found = to == UINT64_MAX ? raw.size() : all.index[to];
     if (found == raw.size() || raw[found].unit != to || raw[found].info.name != info.leads_to)
-      return "the " + std::string(info.name) + at + " does not lead to " +
-             std::string(info.leads_to) + " itself";
+      return "the " + named() + " does not lead to " + std::string(info.leads_to) + " itself";
   }
   return {};
 }
@@ -326,7 +308,7 @@ OwnCell own_cell(const CodeObject& code, const std::vector<RawInstr>& raw, std::
 
 bool same_instructions(const CodeObject& a, const CodeObject& b) {
   const RawCode x(a), y(b);
-  return x.rows(a.exceptiontable) == y.rows(b.exceptiontable) &&
+  return x.rows(a) == y.rows(b) &&
          std::equal(x.instrs.begin(), x.instrs.end(), y.instrs.begin(), y.instrs.end(),
                     [](const RawInstr& p, const RawInstr& q) {
                       const bool value = p.info.operand == OperandKind::Plain ||

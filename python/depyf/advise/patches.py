@@ -150,10 +150,11 @@ def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) 
         if not hasattr(node, "end_lineno"):
             return None  # a node has its end from 3.8 on
         last: Any = node
+        keywords = node.keywords if isinstance(node, ast.Call) else []
+        given = next((one.value for one in keywords if one.arg == "dynamic"), None)
         if not isinstance(node, ast.Call):
             edits.append((last.end_lineno, last.end_col_offset, 0, "(dynamic=True)"))
-        elif any(one.arg == "dynamic" for one in node.keywords):
-            given = next(one.value for one in node.keywords if one.arg == "dynamic")
+        elif given is not None:
             if getattr(given, "value", None) is False:  # an ast.Constant of 3.8+
                 edits.append((given.lineno, given.col_offset, len("False"), "True"))
         else:

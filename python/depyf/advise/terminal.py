@@ -85,11 +85,11 @@ def text(
     rows = rows or ["nothing to advise"]
     gone = uncompiled(left_untold(nodes, top), links)
     rows[:0] = ["runs uncompiled: " + gone] * bool(gone)
-    raised = _raised(causes, _told_of(listed), links)
+    told_of = _told_of(listed)
+    raised = _raised(causes, told_of, links)
     rows[:0] = _backward_twice(document, nodes, links) + raised
     if normal:
         rows += ["what needs no action:"] + normal
-    told_of = _told_of(listed)
     rows += _without_advice(found, causes, told_of, links) + _hinted(causes, told_of, links)
     rows += _drawn(nodes, links)
     skips = document.get("cudagraph_skips") or ()

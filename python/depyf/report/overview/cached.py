@@ -51,7 +51,7 @@ def constants_of_hit(entry: Document) -> Tuple[str, ...]:
 
 def _constants(structure: Document) -> List[str]:
     """The inputs of a graph that are floats of Python's, which operators take as constants."""
-    targets, shapes = structure.get("targets") or (), structure.get("shapes") or ()
+    targets = structure.get("targets") or ()
     of_inputs: Dict[int, Set[str]] = {}  # a number of the graph -> the inputs it is computed from
     found: List[str] = []
     for at, row in enumerate(structure.get("nodes") or ()):
@@ -60,7 +60,7 @@ def _constants(structure: Document) -> List[str]:
             of_inputs[at] = {target}
             continue
         held = [of_inputs.get(one, set()) for one in given]
-        if shapes[row[3]] == "SymFloat":
+        if _is_number(at, structure):
             of_inputs[at] = set().union(*held)
             continue
         first = 2 if _WITH_ALPHA.search(target) else 0 if _CONSTANTS.search(target) else len(given)
@@ -78,13 +78,15 @@ def wrong_for(entry: Document, earlier: Sequence[Document]) -> Optional[Tuple[st
     the number of this compile: torch did not ask for it, so the results are those of that number.
     """
     hits = answers(entry, "hit")
+    if not hits:
+        return None
     values = [
         (words.short(str(one.get("source") or "")), str(one.get("val")))
         for one in entry.get("symbols") or ()
         if isinstance(one, dict)
     ]
     own = {words.short(str(one.get("text") or "")) for one in entry.get("guards") or ()}
-    for other in earlier if hits else ():
+    for other in earlier:
         if not set(hits).intersection(answers(other, "miss")):
             continue
         for guard in other.get("guards") or ():

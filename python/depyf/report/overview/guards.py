@@ -380,6 +380,8 @@ def floats_set(node: "Node") -> Set[str]:
         return set()
     function = node.function or {}
     found = known_of(node.entry).sets | uses.attributes_set(str(function.get("source") or ""))
+    if not found:  # the guards of all compiles need not be read
+        return set()
     floats: Set[str] = set()
     for other in node.run.get("functions") or ():
         same = other.get("filename") == function.get("filename")  # a rest is another function
