@@ -382,10 +382,18 @@ def floats_set(node: "Node") -> Set[str]:
     found = known_of(node.entry).sets | uses.attributes_set(str(function.get("source") or ""))
     if not found:  # the guards of all compiles need not be read
         return set()
+    filename = str(function.get("filename"))  # of all its functions: a rest is another one
+    if filename not in node.floats_in:
+        node.floats_in[filename] = _guarded_floats(node.run, filename)
+    return node.floats_in[filename] & found
+
+
+def _guarded_floats(run: Document, filename: str) -> Set[str]:
+    """The attributes that guards or symbols of any compile in a file tell to be floats."""
     floats: Set[str] = set()
-    for other in node.run.get("functions") or ():
-        same = other.get("filename") == function.get("filename")  # a rest is another function
-        for entry in other.get("entries") or () if same else ():
+    for function in run.get("functions") or ():
+        same = str(function.get("filename")) == filename
+        for entry in function.get("entries") or () if same else ():
             for guard in entry.get("guards") or ():
                 match = _FLOAT.match(words.short(str(guard.get("text") or "")))
                 floats |= {match.group("name")} if match else set()
@@ -393,7 +401,7 @@ def floats_set(node: "Node") -> Set[str]:
                 name = words.short(str(symbol.get("source") or ""))
                 if str(symbol.get("symbol")).startswith("zf") and "." in name:
                     floats.add(name.rpartition(".")[2])
-    return floats & found
+    return floats
 
 
 def known_of(entry: Document) -> words.Known:

@@ -1,7 +1,7 @@
 """One compile with its place in the run."""
 
 import re
-from typing import Any, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from depyf.advice import given, uses
 from depyf.model import TRACED_BACKWARD
@@ -66,6 +66,8 @@ class Node(Titled):
         # the compile in whose code the call was that made this one, where the stack tells
         self.parent: Optional["Node"] = None
         self.began = 0.0  # seconds, comparable within a run
+        # of the run: file -> attributes that its guards tell to be floats, once asked for
+        self.floats_in: Dict[str, Set[str]] = {}
         # what its calls took, for each profile: see `runtime.profiles_of`
         self.runtime: List[Any] = []
         self.phases = phases(entry)

@@ -67,6 +67,9 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
                             node.children.append(child)
                             child.callers.append(node)
         of_run = [node for node in found if node.run is run]
+        floats: Dict[str, Set[str]] = {}
+        for node in of_run:
+            node.floats_in = floats
         _tell_resets(of_run)
         _keep_one_sided(of_run)
         _tell_apart(of_run)
