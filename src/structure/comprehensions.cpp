@@ -381,7 +381,8 @@ bool fold(StructureGraph& s, const Extent& extent, std::span<const ValueId> save
 
 /// `x = [a for a in b]`: the compiler stores x first, and puts `a` back behind it, where the target
 /// and the comprehension are of one row. A store behind those that put back tells that they were
-/// not (`x: List[…\n] = [a …]`).
+/// not (`x: List[…\n] = [a …]`), unless their rows are equal: the store then began a block when the
+/// compiler swapped (`x = [a for a in b] if c else [a for a in d]`).
 template <class Restores>
 void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restores& puts_back) {
   for (std::size_t i = 0; i < body.size(); ++i) {
@@ -395,6 +396,8 @@ void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restore
     // To one of its own variables the compiler stores behind them on one row, too, and so it does
     // with a value that is copied.
     if (s.uses[stored.index] != 1) continue;
+    const std::int32_t row = s.at(body[i]).line;
+    if (row > 0 && row == s.at(body[i - 1]).line) continue;
     if (std::none_of(body.begin() + static_cast<std::ptrdiff_t>(first),
                      body.begin() + static_cast<std::ptrdiff_t>(i),
                      [&](ValueId v) { return s.at(v).arg == s.at(body[i]).arg; }))
