@@ -86,15 +86,38 @@ void Emitter::find_merges_of_cases(std::uint32_t n, MatchShape& shape) {
   merges.erase(std::unique(merges.begin(), merges.end()), merges.end());
 }
 
+bool Emitter::goes_on_behind(const Context& ctx, const CasePart& part) {
+  if (ctx.follow == ctx.header && ctx.header != kNone) return false;
+  const std::uint32_t body = target(BlockId(part.from), part.edge);
+  return body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+}
+
+void Emitter::find_body_of_default(const Context& ctx, MatchShape& shape) {
+  CasePart& last = shape.parts.back();
+  if (!last.guard || last.passes || s_.nodes[shape.last_case].term == TermKind::Branch) return;
+  const std::uint32_t test = last.from;
+  const auto joins = [&](std::uint32_t c) { return !is_inline(test, c) && !copied_return(c); };
+  if (std::ranges::none_of(children(test), joins)) return;
+  bool passed = std::ranges::any_of(
+      shape.merges, [&](std::uint32_t m) { return !dom_.dominates(test, m) && !copied_return(m); });
+  for (const CasePart& part : std::span(shape.parts).first(shape.parts.size() - 1))
+    passed |= goes_on_behind(ctx, part);
+  if (!passed) return;
+  last.guard = {};
+  last.from = shape.last_case;
+  last.edge = 0;
+  shape.linked.erase(test);
+  shape.otherwise = kNone;
+  std::erase_if(shape.merges, [&](std::uint32_t m) { return dom_.dominates(test, m); });
+}
+
 bool Emitter::stands_in_default(const Context& ctx, const MatchShape& shape) {
   const std::uint32_t otherwise = shape.otherwise;
   bool falls = std::any_of(shape.merges.begin(), shape.merges.end(),
                            [&](std::uint32_t m) { return m != otherwise && !copied_return(m); });
   for (const CasePart& part : shape.parts) {
     const std::uint32_t body = target(BlockId(part.from), part.edge);
-    if (ctx.follow != ctx.header || ctx.header == kNone)
-      falls |=
-          body == ctx.follow || (dom_.idom[body] == part.from && subtree_reaches(body, ctx.follow));
+    falls |= goes_on_behind(ctx, part);
     falls |= !s_.is_function() && body != otherwise &&
              returns_under(body);  // the end of a module or class is no statement
   }
@@ -134,6 +157,7 @@ void Emitter::gen_match(std::uint32_t n, std::uint32_t l, const Context& ctx,
   shape->merges = std::move(merges);
   link_cases(n, *shape);
   find_merges_of_cases(n, *shape);
+  find_body_of_default(ctx, *shape);
   find_default(ctx, *shape);
   const std::uint32_t otherwise = shape->otherwise;
   if (shape->merges.size() > 1) {

@@ -184,6 +184,11 @@ class Emitter : StatementGraph {
   void link_cases(std::uint32_t n, MatchShape& shape);
   CasePart default_case();  // `case _`
   void find_merges_of_cases(std::uint32_t n, MatchShape& shape);
+  /// Does the body of a case continue with what follows the statement?
+  bool goes_on_behind(const Context& ctx, const CasePart& part);
+  /// A test of a last `case _` begins its body, and is no guard, where what the test leads to joins
+  /// again before what follows the other bodies.
+  void find_body_of_default(const Context& ctx, MatchShape& shape);
   void find_default(const Context& ctx, MatchShape& shape);
   /// Is what only the cases of the statement lead to when none matches the body of a `case _`, and
   /// not what follows the statement?
