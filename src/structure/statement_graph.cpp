@@ -180,6 +180,7 @@ void StatementGraph::find_once() {
   if (regions_ == 0) return;
   std::vector<Left> left;
   std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> handled;  // statement, where a handler leads
   std::vector<std::uint8_t> several(regions_, 0);
   for (std::uint32_t b = 0; b < blocks_; ++b) {
     const Node& node = s_.nodes[b];
@@ -193,6 +194,7 @@ void StatementGraph::find_once() {
         const bool scope = s_.regions[r.index].kind == RegionKind::Scope;
         const RegionId owner = scope ? s_.regions[r.index].owner : r;
         const bool except = s_.regions[owner.index].kind == RegionKind::Except;
+        if (except && scope && !dom_.dominates(t, b)) handled.emplace_back(owner.index, t);
         if (except ? scope : !cleans_up(s_.regions[owner.index].kind)) continue;
         const bool with = s_.regions[owner.index].kind == RegionKind::With;
         if (except ||
@@ -218,6 +220,11 @@ void StatementGraph::find_once() {
       }
     }
   }
+  // The body of a `try` leads past what its handlers go on with.
+  for (const auto& [r, t] : handled)
+    if (to[r] == kNone && behind[r] != kNone && !same_end(behind[r], t) &&
+        subtree_reaches(t, behind[r]))
+      to[r] = std::exchange(behind[r], t);
   for (std::uint32_t r = 0; r < regions_; ++r) {
     if (to[r] == kNone || several[r] || header_[try_node(RegionId(r))]) continue;
     std::uint32_t depth = 0;
