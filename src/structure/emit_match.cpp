@@ -62,6 +62,14 @@ void Emitter::link_cases(std::uint32_t n, MatchShape& shape) {
       shape.linked.insert(part.from);
       fail = behind;
     }
+    const std::uint32_t body = target(BlockId(part.from), part.edge);
+    if (!never && (fail == kNone || fail == body) && is_next_case(body) &&
+        !shape.linked.contains(body)) {  // `case [x] if False`, `case k if f() and False`
+      fail = body;
+      const ExprId no = s_.literal(ConstKind::False);
+      part.guard = part.guard ? s_.ast.expr(ExprKind::BoolOp, {part.guard, no}) : no;
+      part.passes = true;
+    }
     part.list = list();
     shape.parts.push_back(part);
     if (fail == kNone) return;

@@ -21,6 +21,7 @@ namespace depyf::match {
 void Matcher::run() {
   if (!worth_a_look()) return;
   find_dead_params();
+  split_behind_captures();
   tree_of_.assign(s_.nodes.size(), kNone);
   alias_.assign(s_.lifted.values.size(), ValueId());
   preds_.assign(s_.nodes.size(), 0);
@@ -50,6 +51,34 @@ void Matcher::run() {
     }
   s_.recount();
   s_.thread_empty_blocks();
+}
+
+void Matcher::split_behind_captures() {
+  const std::size_t count = std::min(s_.nodes.size(), s_.lifted.blocks.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const BlockId b(static_cast<std::uint32_t>(i));
+    const Node& node = s_.nodes[i];
+    if (!node.alive || node.term != TermKind::Branch || node.match != kNone || node.body.empty())
+      continue;
+    const Value& store = s_.at(node.body.front());
+    if (store.kind != ValueKind::Operation || !is_name_store(store.op)) continue;
+    const ValueId subject = resolve(store.operands[0]);
+    bool inverted = false;
+    if (!subject || block_of(subject) == b || tested_by(resolve(node.value), inverted) != subject ||
+        !keeps(b, subject, home_of(subject)))
+      continue;
+    const std::size_t stores = leading_stores(b, subject, nullptr);
+    if (stores == node.body.size()) continue;
+    const BlockId tests = s_.split_off(b, stores);
+    tests_behind_.emplace(b.index, tests);
+    split_from_.emplace(tests.index, b);
+  }
+}
+
+std::span<const ValueId> Matcher::stack_at(BlockId b) const {
+  if (const auto split = split_from_.find(b.index); split != split_from_.end()) b = split->second;
+  if (b.index >= s_.lifted.blocks.size()) return {};
+  return s_.lifted.blocks[b.index].stack_in;
 }
 
 std::size_t Matcher::leading_stores(BlockId b, ValueId subject, std::vector<ValueId>* stores,
@@ -83,8 +112,7 @@ std::uint32_t Matcher::home_of(ValueId subject) {
 }
 
 bool Matcher::keeps(BlockId b, ValueId subject, std::uint32_t home) {
-  if (b.index >= s_.lifted.blocks.size()) return false;
-  const auto& stack = s_.lifted.blocks[b.index].stack_in;
+  const std::span<const ValueId> stack = stack_at(b);
   if (home >= stack.size() || !stack[home] || resolve(stack[home]) != subject) return false;
   for (ValueId v : s_.nodes[b.index].body) {
     const Value& value = s_.at(v);
@@ -96,6 +124,8 @@ bool Matcher::keeps(BlockId b, ValueId subject, std::uint32_t home) {
 }
 
 BlockId Matcher::case_behind_guard(BlockId b, ValueId subject) {
+  if (const auto tests = tests_behind_.find(b.index); tests != tests_behind_.end())
+    return tests->second;
   const std::uint32_t home = home_of(subject);
   for (int steps = 0; steps < kMostHops; ++steps) {
     const Node& node = s_.nodes[b.index];
@@ -119,6 +149,7 @@ BlockId Matcher::case_behind_guard(BlockId b, ValueId subject) {
       case TermKind::Unreachable:
         return {};
     }
+    if (next == other && keeps(next, subject, home)) return next;  // `if f() and False`
     if (!keeps(next, subject, home))
       return other && other != b && next != other && other != block_of(subject) &&
                      keeps(other, subject, home)

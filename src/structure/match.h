@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "structure/graph.h"
@@ -215,6 +216,11 @@ class Matcher {
   }
   /// Where on the stack the subject lies while cases are tested: how many values are below it.
   std::uint32_t home_of(ValueId subject);
+  /// `case k if False` leads on to the next case, whose tests are in its block: they
+  /// become a block of their own.
+  void split_behind_captures();
+  /// The stack where a block begins; empty where that is not known.
+  std::span<const ValueId> stack_at(BlockId b) const;
   /// Is the subject still on the stack where the block's first operation is made? Then that belongs
   /// to a guard or to the next case.
   bool keeps(BlockId b, ValueId subject, std::uint32_t home);
@@ -278,6 +284,7 @@ class Matcher {
   std::set<std::uint32_t> keys_;    // operands of MATCH_KEYS
   std::vector<std::uint8_t> live_;  // by value: read by somebody
   std::vector<BlockId> touched_;
+  std::map<std::uint32_t, BlockId> split_from_, tests_behind_;  // see split_behind_captures
   std::size_t failures_ = 0;
 };
 

@@ -8,9 +8,10 @@ in functions, classes and modules. A statement that only dead code would follow 
 a person's code. Runs under any CPython from 3.7 on. The kind `small` is functions of few statements
 which do nothing but call: every way in which two or three statements stand in or behind each other,
 of which none may need the dispatch loop. `ends` is the same of modules and class bodies whose last
-statement is a loop that `break` leaves.
+statement is a loop that `break` leaves. `rare` is functions with the forms of RARE too: a form that
+is added there leaves the programs of all other kinds as they are, since a seed then draws the same.
 
-    python3.X ordinary_run.py DEPYF function|class|module|small|ends [COUNT [SEED]]
+    python3.X ordinary_run.py DEPYF function|class|module|small|ends|rare [COUNT [SEED]]
             DEPYF is the native command
 
 DEPYF_OTHER_RELEASE may name a CPython of the same version, which then compiles the output: what two
@@ -97,6 +98,35 @@ SINCE = {
     ],
     11: [(1, "try:\n    f(x)\nexcept* E as e:\n    g(x)")],
 }
+# Forms of the kind `rare`, by the version that has them.
+RARE_SIMPLE = {
+    7: [
+        (4, "x.y and f(x) or self.q"),
+        (4, "x.y and 1e309"),
+        (3, "a = <o> if __debug__ else <o>"),
+    ],
+    10: [(3, "x.y or x and f(x) or self.q")],  # see EXPRESSIONS
+}
+RARE = {
+    7: [(4, "try:\n    f(x)\nfinally:\n    x.y and f(x) or self.q\n    <plain>")],
+    10: [
+        (6, "match f(<e>):\n    case k if <c>:\n        <body>\n    case <p>:\n        <body>"),
+        (6, "match <e>:\n    case <p> if False:\n        <body>\n    case <p>:\n        <body>"),
+        (
+            4,
+            "match <e>:\n    case <p> if __debug__:\n        <body>\n"
+            "    case <p> if <t> and not __debug__:\n        <body>\n    case <p>:\n        <body>",
+        ),
+        (
+            4,
+            "match <e>:\n    case <p> if <t> and 0:\n        <body>\n"
+            "    case k if False:\n        <body>\n    case <p>:\n        <body>\n"
+            "    case _:\n        <body>",
+        ),
+    ],
+    11: [(6, "try:\n    f(x)\nexcept* <c> as e:\n    g(x)")],
+    14: [(6, "try:\n    f(x)\nfinally:\n    k: lambda: x.y")],
+}
 SMALL = [
     (3, "if f<n>():\n    <body>"), (3, "if f<n>():\n    <body>\nelse:\n    <body>"), (2, "while f<n>():\n    <loop>"), (2, "while True:\n    <loop>"),
     (3, "for x in f<n>():\n    <loop>"), (1, "for x in f<n>():\n    <loop>\nelse:\n    <body>"), (2, "with f<n>():\n    <body>"),
@@ -118,15 +148,20 @@ ENDS = [
 JUMPS = ["break", "continue"]
 
 
+def in_this_version(forms):
+    return [form for minor, added in forms.items() if MINOR >= minor for form in added]
+
+
 class Writer:
-    """Random code of one kind ("function", "class", "module", "small" or "ends"); `asks` is how
-    many statements are still to come.
+    """Random code of one kind ("function", "class", "module", "small", "ends" or "rare"); `asks` is
+    how many statements are still to come.
     """
 
     def __init__(self, rng, kind):
         self.rng, self.kind, self.number = rng, kind, 0
-        self.yields = kind == "function" and rng.random() < 0.15
-        self.awaits = kind == "function" and rng.random() < 0.15
+        function = kind in ("function", "rare")
+        self.yields = function and rng.random() < 0.15
+        self.awaits = function and rng.random() < 0.15
         if kind in ("small", "ends"):
             self.asks = rng.randrange(3, 9)
             self.simple = [(1, "f<n>()")]
@@ -134,11 +169,10 @@ class Writer:
             self.ends = ["return", "return x", "raise E"] if kind == "small" else ["raise E"]
         else:
             self.asks = rng.choice([4, 8, 12, 16])
-            self.simple = SIMPLE
-            self.compound = COMPOUND + [
-                form for minor, forms in SINCE.items() if MINOR >= minor for form in forms
-            ]
-            self.ends = ENDS if kind == "function" else ENDS[3:]
+            rare = kind == "rare"
+            self.simple = SIMPLE + in_this_version(RARE_SIMPLE) * rare
+            self.compound = COMPOUND + in_this_version(SINCE) + in_this_version(RARE) * rare
+            self.ends = ENDS if function else ENDS[3:]
 
     def draw(self, forms):
         """One of the weighted forms that such code may hold."""
