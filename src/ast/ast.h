@@ -238,6 +238,7 @@ struct Ast {
   bool renames = false;
   std::unordered_set<std::uint32_t> bound_names;  // of all code objects; for builtin()
   std::optional<std::unordered_set<std::uint32_t>> plain_classes;  // the same
+  std::unordered_set<std::uint32_t> first_names;  // find_first_names(), where it was asked for
 
   Expr& operator[](ExprId id) { return exprs[id.index]; }
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "bytecode/instr.h"
@@ -36,8 +37,9 @@ constexpr std::string_view kFunctions[] = {
 constexpr std::string_view kCode = "__code__";
 
 /// Builtins that the printer calls (rewrite/odd_names.cpp, rewrite/strings.cpp).
-constexpr std::string_view kCalled[] = {"getattr", "setattr", "delattr",    "globals", "locals",
-                                        "eval",    "compile", "__import__", "repr",    "ascii"};
+constexpr std::string_view kCalled[] = {"getattr",    "setattr", "delattr", "globals",
+                                        "locals",     "eval",    "exec",    "compile",
+                                        "__import__", "repr",    "ascii"};
 
 /// Functions find their builtins by this global.
 constexpr std::string_view kBuiltins = "__builtins__";
@@ -57,14 +59,86 @@ bool binds_with(Op op, std::string_view name) {
   return is_among(kFunctions, name);
 }
 
+/// The instruction `by` places on, NULLs for calls not counted; none outside of the code.
+const Instr* neighbour(std::span<const Instr> instrs, std::size_t at, int by) {
+  do {
+    if (by < 0 ? at == 0 : at + 1 >= instrs.size()) return nullptr;
+    by < 0 ? --at : ++at;
+  } while (instrs[at].op == Op::PUSH_NULL);
+  return &instrs[at];
+}
+
+/// Names that `import builtins as …` binds, and of which code does nothing but read attributes, as
+/// pytest's assertions do: `@py_builtins.locals()`.
+class NamesOfBuiltins {
+ public:
+  explicit NamesOfBuiltins(Module& module) : module_(module) {
+    std::unordered_set<std::uint32_t> others;
+    for (std::uint32_t id = 0; id < module.codes.size(); ++id) {
+      try {
+        const std::vector<Instr> instrs = decode(module, CodeId(id)).instrs;
+        for (std::size_t i = 0; i < instrs.size(); ++i) {
+          if (arg_kind(instrs[i].op) != ArgKind::Str) continue;
+          if (is_import_as(instrs, i))
+            names_.insert(instrs[i].arg);
+          else if (!reads_attribute(instrs, i))
+            others.insert(instrs[i].arg);
+        }
+      } catch (const Error&) {
+        names_.clear();
+        return;
+      }
+    }
+    std::erase_if(names_, [&](std::uint32_t name) { return others.contains(name); });
+  }
+
+  /// Is the operation the import, its store, a load, or a call of `locals` that only shows the
+  /// variables of a function?
+  bool is_harmless(std::span<const Instr> instrs, std::size_t i, bool function) const {
+    const Instr& instr = instrs[i];
+    if (is_import_as(instrs, i) || reads_attribute(instrs, i)) return names_.contains(instr.arg);
+    if (instr.op == Op::IMPORT_NAME)
+      return i + 1 < instrs.size() && is_import_as(instrs, i + 1) &&
+             names_.contains(instrs[i + 1].arg);
+    if (!function || !loads_attribute(instr) || module_[StrId(instr.arg)] != "locals") return false;
+    const Instr *from = neighbour(instrs, i, -1), *call = neighbour(instrs, i, 1);
+    return from && loads(*from) && names_.contains(from->arg) && call && call->op == Op::CALL &&
+           call->arg == 0;
+  }
+
+ private:
+  static bool loads(const Instr& instr) {
+    return instr.op == Op::LOAD_NAME || instr.op == Op::LOAD_GLOBAL;
+  }
+  static bool loads_attribute(const Instr& instr) {
+    return instr.op == Op::LOAD_ATTR || instr.op == Op::LOAD_METHOD;
+  }
+  /// The store of `import builtins as …`.
+  bool is_import_as(std::span<const Instr> instrs, std::size_t i) const {
+    return (instrs[i].op == Op::STORE_NAME || instrs[i].op == Op::STORE_GLOBAL) && i > 0 &&
+           instrs[i - 1].op == Op::IMPORT_NAME && module_[StrId(instrs[i - 1].arg)] == "builtins";
+  }
+  static bool reads_attribute(std::span<const Instr> instrs, std::size_t i) {
+    const Instr* next = loads(instrs[i]) ? neighbour(instrs, i, 1) : nullptr;
+    return next && loads_attribute(*next);
+  }
+
+  const Module& module_;
+  std::unordered_set<std::uint32_t> names_;
+};
+
 /// Calls `see(op, name)` for each operation on a name, until it gives true. Of code that cannot be
 /// read, each name counts as a global.
 template <class See>
 bool any_operation_on_name(Module& module, See see) {
+  const NamesOfBuiltins builtins(module);
   for (std::uint32_t id = 0; id < module.codes.size(); ++id) {
     try {
-      for (const Instr& instr : decode(module, CodeId(id)).instrs)
-        if (arg_kind(instr.op) == ArgKind::Str && see(instr.op, module[StrId(instr.arg)]))
+      const std::vector<Instr> instrs = decode(module, CodeId(id)).instrs;
+      const bool function = (module[CodeId(id)].flags & kOptimized) != 0;
+      for (std::size_t i = 0; i < instrs.size(); ++i)
+        if (arg_kind(instrs[i].op) == ArgKind::Str && !builtins.is_harmless(instrs, i, function) &&
+            see(instrs[i].op, module[StrId(instrs[i].arg)]))
           return true;
     } catch (const Error&) {
       for (StrId name : module[CodeId(id)].names)
@@ -118,6 +192,34 @@ BoundNames find_bound_names(const Module& module) {
           (instr.info.action == Action::Intrinsic1 && instr.operand < table->intrinsics_1.size() &&
            table->intrinsics_1[instr.operand].op == Op::IMPORT_STAR))
         names.insert(kAnyName);
+    });
+  }
+  return names;
+}
+
+BoundNames find_first_names(Module& module) {
+  BoundNames names{kNamesWereFound};
+  if (!module.root.valid() || (module[module.root].flags & kOptimized)) return names;
+  InstrList list;
+  try {
+    list = decode(module, module.root);
+  } catch (const Error&) {
+    return names;
+  }
+  static constexpr OpSet kStraight{Op::LOAD_CONST, Op::IMPORT_NAME, Op::IMPORT_FROM,
+                                   Op::STORE_NAME, Op::POP_TOP,     Op::SWAP};
+  std::size_t end = list.instrs.size();
+  for (const ExceptionRow& row : list.rows) end = std::min<std::size_t>(end, row.begin);
+  for (std::size_t i = 0; i < end && kStraight[list.instrs[i].op]; ++i)
+    if (list.instrs[i].op == Op::STORE_NAME) names.insert(list.instrs[i].arg);
+  for (std::size_t i = 0; i < module.codes.size(); ++i) {
+    const CodeObject& code = module.codes[i];
+    const VersionTable* table = version_table(code.version);
+    if (!table) return {kNamesWereFound};
+    scan_instructions(code, *table, [&](const RawInstr& instr) {
+      const Op op = instr.info.op;
+      const bool deletes = op == Op::DELETE_NAME || op == Op::DELETE_GLOBAL;
+      if (deletes && instr.name() < code.names.size()) names.erase(code.names[instr.name()].index);
     });
   }
   return names;

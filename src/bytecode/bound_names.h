@@ -19,6 +19,10 @@ constexpr std::uint32_t kAnyName = UINT32_MAX - 1;
 
 BoundNames find_bound_names(const Module& module);
 
+/// Names that a module binds before it makes any function or class, and that no code of it deletes:
+/// where one of its functions runs, its globals have them. Holds kNamesWereFound too.
+BoundNames find_first_names(Module& module);
+
 /// May `name` mean something else than the builtin? `names` is found when it is empty.
 bool may_be_bound(Module& module, BoundNames& names, std::string_view name);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ast/builtins.h"
+#include "bytecode/bound_names.h"
 #include "pyc/identifier.h"
 #include "rewrite/rewriter.h"
 #include "support/error.h"
@@ -111,6 +112,9 @@ class Reaching {
       if (s.kind == StmtKind::FunctionDef) refuse_parameters(s.function);
     } else if (s.kind == StmtKind::Handler) {
       if (odd(s.a) && !fast) refuse("what an `except` binds");
+    } else if (s.kind == StmtKind::Import && s.extra.size() == 2 && s.extra[1] != UINT32_MAX &&
+               odd(s.extra[1]) && dotted(s.extra[0])) {
+      import_as(id, s);
     } else if (s.kind == StmtKind::Import || s.kind == StmtKind::ImportFrom) {
       if (s.kind == StmtKind::ImportFrom && s.a != UINT32_MAX && !dotted(s.a)) refuse("a module");
       for (std::size_t i = 0; i + 1 < s.extra.size(); i += 2) {
@@ -139,6 +143,40 @@ class Reaching {
     s.kind = StmtKind::Expr;
     s.list = {};
     s.e[0] = call;
+  }
+
+  /// `import a.b as x`: `exec(compile('import a.b as x', '', 'exec').replace(co_names=('a.b', 'b',
+  /// '…')))`, with `globals()` for a global of a function.
+  void import_as(StmtId id, const Stmt& s) {
+    constexpr std::uint8_t kLazy = 1;
+    if (!r_.object.version.has_positional_only() || s.flag == kLazy) refuse("an import");
+    const std::string_view module = r_.text(StrId(s.extra[0]));
+    std::vector<std::string_view> names = {module};
+    for (std::size_t dot = module.find('.'); dot != module.npos; dot = module.find('.', dot + 1)) {
+      const std::size_t end = module.find('.', dot + 1);
+      names.push_back(module.substr(dot + 1, end == module.npos ? end : end - dot - 1));
+    }
+    const auto taken = [&](std::string_view name) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    for (std::size_t i = 1; i < names.size(); ++i)  // co_names has each once
+      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+          names.begin() + static_cast<std::ptrdiff_t>(i))
+        refuse("an import");
+    std::string as = "x";
+    while (taken(as)) as += 'x';
+    ExprIds items;
+    for (const std::string_view name : names) items.push_back(text(name));
+    items.push_back(text(s.extra[1]));
+    const bool global = (r_.object.flags & kOptimized) || is_declared_global(s.extra[1]);
+    const std::string source = "import " + std::string(module) + " as " + as;
+    to_call(id, run("exec", r_.module.arena.copy_string(source), items, global, s.origin));
+  }
+
+  bool is_declared_global(std::uint32_t name) const {
+    const auto& outer = ast_.bodies[r_.code.index].outer_globals;
+    return std::ranges::find(r_.globals, StrId(name)) != r_.globals.end() ||
+           std::ranges::find(outer, StrId(name)) != outer.end();
   }
 
   /// `o.x = v`, where v is evaluated before o: `(lambda value, to: setattr(to, 'x', value))(v, o)`.
@@ -207,18 +245,34 @@ class Reaching {
 
   /// `eval(compile('x', '', 'eval').replace(co_names=('…',)), globals())`: looks where the bytecode
   /// looks, also among the builtins, and raises the same NameError.
+  /// Where the module binds it before all else, `globals()['…']`.
   ExprId load(const Expr& e) {
+    if (e.op == static_cast<std::uint8_t>(NameScope::Global) && is_first_name(e.a))
+      return ast_.expr(ExprKind::Subscript, {call("globals", {}, e.origin), text(e.a)}, UINT32_MAX,
+                       0, e.origin);
     if (!r_.object.version.has_positional_only()) refuse("a global");  // `replace` came with 3.8
-    const ExprId code = call("compile", {text("x"), text(""), text("eval")}, e.origin);
-    const ExprId names = ast_.expr(ExprKind::Tuple, {text(e.a)});
+    return run("eval", "x", {text(e.a)}, e.op == static_cast<std::uint8_t>(NameScope::Global),
+               e.origin);
+  }
+
+  /// `eval(compile('…', '', 'eval').replace(co_names=(…)))`, or exec.
+  ExprId run(std::string_view how, std::string_view source, const ExprIds& co_names, bool global,
+             Origin origin) {
+    const ExprId code = call("compile", {text(source), text(""), text(how)}, origin);
+    const ExprId names = ast_.expr(ExprKind::Tuple, co_names);
     const ExprId keyword =
         ast_.expr(ExprKind::Keyword, {names}, r_.module.intern("co_names").index);
     const ExprId replace =
         ast_.expr(ExprKind::Attribute, {code}, r_.module.intern("replace").index);
     const ExprId changed = ast_.expr(ExprKind::Call, {replace, keyword});
-    if (e.op == static_cast<std::uint8_t>(NameScope::Global))
-      return call("eval", {changed, call("globals", {}, e.origin)}, e.origin);
-    return call("eval", {changed}, e.origin);
+    if (global) return call(how, {changed, call("globals", {}, origin)}, origin);
+    return call(how, {changed}, origin);
+  }
+
+  bool is_first_name(std::uint32_t name) {
+    if (!(r_.object.flags & kOptimized)) return false;
+    if (ast_.first_names.empty()) ast_.first_names = find_first_names(r_.module);
+    return ast_.first_names.contains(name);
   }
 
   void become(ExprId id, ExprId other) { ast_[id] = Expr(ast_[other]); }

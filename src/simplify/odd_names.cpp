@@ -2,7 +2,9 @@
 // variable whose name is a keyword, `0`, `a b` … is the operation on that name:
 //   getattr(o, "if") · setattr(o, "if", v) · delattr(o, "if") · (lambda value, to: setattr(to,
 //   "if", value))(v, o) · globals()["if"] = v · locals()["if"] = v · eval(compile("x", "",
-//   "eval").replace(co_names=("if",)), globals()), or without `globals()`
+//   "eval").replace(co_names=("if",)), globals()), or without `globals()` · exec(compile("import
+//   a.b as x", "", "exec").replace(co_names=("a.b", "b", "if"))), or with `globals()` ·
+//   globals()["if"] in a function of a module that binds the name before it makes any function
 // and what rewrite/imports.cpp writes for an import whose value goes elsewhere than into a name:
 //   __import__("a.b", None, None, names, 0)
 // and rewrite/strings.cpp for a value that is converted but not formatted:
@@ -38,16 +40,27 @@ namespace {
 
 class Reader {
  public:
-  Reader(Lifted& lifted, Module& module, bool conversions, std::set<std::string>* builtins)
-      : lifted_(lifted), module_(module), conversions_(conversions), builtins_(builtins) {}
+  Reader(Lifted& lifted, Module& module, const SimplifyOptions& options)
+      : lifted_(lifted),
+        module_(module),
+        conversions_(options.conversions),
+        builtins_(options.builtins),
+        first_names_(options.first_names) {}
 
   void run() {
     if (!any()) return;
     uses_ = count_uses(lifted_);
     gone_.assign(lifted_.values.size(), false);
-    for (LiftedBlock& block : lifted_.blocks)
-      for (ValueId id : block.body)
+    for (LiftedBlock& block : lifted_.blocks) {
+      std::vector<ValueId> body;
+      for (ValueId id : block.body) {
+        added_.clear();
         if (!gone_[id.index]) read(id);
+        body.insert(body.end(), added_.begin(), added_.end());
+        body.push_back(id);
+      }
+      block.body.assign(body.begin(), body.end());
+    }
     for (LiftedBlock& block : lifted_.blocks)
       std::erase_if(block.body, [&](ValueId id) { return gone_[id.index]; });
     expand_held(lifted_, [&](ValueId id) { return gone_[id.index]; });
@@ -58,11 +71,13 @@ class Reader {
   Module& module_;
   const bool conversions_;
   std::set<std::string>* const builtins_;
+  const std::set<std::string, std::less<>>* const first_names_;
   BoundNames bound_;
   std::optional<PlainClasses> plain_;
   std::vector<std::string> called_;  // builtins that the operation at hand was found to call
   std::vector<std::uint32_t> uses_;
   std::vector<bool> gone_;
+  std::vector<ValueId> added_;  // operations before the one that is read
 
   const Value* operation(const Lifted& lifted, ValueId id, Op op) const {
     const Value& value = lifted[id];
@@ -101,7 +116,7 @@ class Reader {
       const Const& found = module_[ConstId(value.arg)];
       if (found.kind == ConstKind::Code) return true;
       if (found.kind == ConstKind::Tuple)
-        return found.items.size() == 1 && odd(&module_[found.items[0]]);
+        return !found.items.empty() && odd(&module_[found.items[found.items.size() - 1]]);
       return odd(&found).has_value();
     });
   }
@@ -207,6 +222,7 @@ class Reader {
     if (value.kind != ValueKind::Operation) return;
     called_.clear();
     if (value.op == Op::STORE_SUBSCR) return store_variable(id, value);
+    if (value.op == Op::LOAD_SUBSCR) return load_first_name(id, value);
     if (value.op != Op::CALL) return;
     const std::span<const ValueId> all = value.operands;
     if (all.size() == 3) {
@@ -274,27 +290,109 @@ class Reader {
 
   void load_variable(ValueId id, const Value& value) {
     const bool global = value.operands.size() == 3;
-    if (!is_call(lifted_, id, "eval", global ? 2 : 1)) return;
-    if (global ? !is_call(lifted_, value.operands[2], "globals", 0) : !has_own_namespace()) return;
+    const auto run = run_with_names(id, value, "eval");
+    if (!run) return import_as(id, value);
+    const auto name = run->names.size() == 1 ? odd(&module_[run->names[0]]) : std::nullopt;
+    if (!name || run->source != "x") return;
+    become(id, global ? Op::LOAD_GLOBAL : Op::LOAD_NAME, *name, {}, value.operands);
+  }
+
+  /// `globals()["if"]` in a function, where the module binds the name before all else.
+  void load_first_name(ValueId id, const Value& value) {
+    const auto name = odd(constant(lifted_, value.operands[1], ConstKind::Str));
+    if (!name || has_own_namespace() || !is_call(lifted_, value.operands[0], "globals", 0)) return;
+    if (first_names_ && first_names_->contains(*name))
+      become(id, Op::LOAD_GLOBAL, *name, {}, value.operands);
+  }
+
+  /// `eval(compile(source, '', 'eval').replace(co_names=names))`, or exec, perhaps with
+  /// `globals()`.
+  struct Run {
+    std::string_view source;
+    std::span<const ConstId> names;
+  };
+  std::optional<Run> run_with_names(ValueId id, const Value& value, std::string_view how) {
+    const bool global = value.operands.size() == 3;
+    if (!is_call(lifted_, id, how, global ? 2 : 1)) return std::nullopt;
+    if (global ? !is_call(lifted_, value.operands[2], "globals", 0) : !has_own_namespace())
+      return std::nullopt;
     const Value* replaced = operation(lifted_, value.operands[1], Op::CALL_KW);
-    if (!replaced || replaced->operands.size() != 3) return;
+    if (!replaced || replaced->operands.size() != 3) return std::nullopt;
     const Const* keywords = constant(lifted_, replaced->operands[2], ConstKind::Tuple);
     const Const* names = constant(lifted_, replaced->operands[1], ConstKind::Tuple);
-    if (!keywords || keywords->items.size() != 1 || !names || names->items.size() != 1) return;
+    if (!keywords || keywords->items.size() != 1 || !names) return std::nullopt;
     const Const& keyword = module_[keywords->items[0]];
-    const auto name = odd(&module_[names->items[0]]);
-    if (keyword.kind != ConstKind::Str || keyword.text != "co_names" || !name) return;
+    if (keyword.kind != ConstKind::Str || keyword.text != "co_names") return std::nullopt;
     const Value& method = lifted_[replaced->operands[0]];
     if (method.kind != ValueKind::Operation ||
         (method.op != Op::LOAD_ATTR && method.op != Op::LOAD_METHOD) ||
         module_[StrId(method.arg)] != "replace" ||
         !is_call(lifted_, method.operands[0], "compile", 3))
-      return;
+      return std::nullopt;
     const std::span<const ValueId> compiled = lifted_[method.operands[0]].operands;
-    if (!is_text(lifted_, compiled[1], "x") || !is_text(lifted_, compiled[2], "") ||
-        !is_text(lifted_, compiled[3], "eval"))
+    const Const* source = constant(lifted_, compiled[1], ConstKind::Str);
+    if (!source || !is_text(lifted_, compiled[2], "") || !is_text(lifted_, compiled[3], how))
+      return std::nullopt;
+    return Run{source->text, names->items};
+  }
+
+  /// `import a.b.c as x`, whose names are "a.b.c", "b", "c" and the odd one for `x`.
+  void import_as(ValueId id, const Value& value) {
+    if (uses_[id.index] != 0) return;
+    called_.clear();
+    const auto run = run_with_names(id, value, "exec");
+    if (!run || run->names.size() < 2) return;
+    std::vector<std::string> names;
+    for (ConstId item : run->names) {
+      if (module_[item].kind != ConstKind::Str) return;
+      names.emplace_back(module_[item].text);
+    }
+    const auto name = odd(&module_[run->names.back()]);
+    const std::string stored = names.back(), begin = "import " + names[0] + " as ";
+    names.pop_back();
+    if (!name || !run->source.starts_with(begin) || !are_parts(names)) return;
+    const std::string_view as = run->source.substr(begin.size());
+    if (!is_writable_name(as, module_.version) || std::ranges::find(names, as) != names.end())
       return;
-    become(id, global ? Op::LOAD_GLOBAL : Op::LOAD_NAME, *name, {}, value.operands);
+    const bool global = value.operands.size() == 3;
+    become(id, global ? Op::STORE_GLOBAL : Op::STORE_NAME, stored, {}, value.operands);
+    if (lifted_[id].op == Op::CALL) return;
+    Const level, none;
+    level.kind = ConstKind::Int;
+    none.kind = ConstKind::None;
+    const ValueId operands[] = {add(id, Op::LOAD_CONST, module_.add(level).index, {}),
+                                add(id, Op::LOAD_CONST, module_.add(none).index, {})};
+    ValueId module = add(id, Op::IMPORT_NAME, module_.intern(names[0]).index, operands);
+    for (std::size_t i = 1; i < names.size(); ++i)
+      module = add(id, Op::IMPORT_FROM, module_.intern(names[i]).index, {&module, 1});
+    lifted_[id].operands = lifted_.arena.copy(std::vector<ValueId>{module});
+  }
+
+  /// "a.b.c", "b", "c", each another one?
+  bool are_parts(const std::vector<std::string>& names) const {
+    if (!is_writable_dotted_name(names[0], module_.version)) return false;
+    std::string dotted = names[0].substr(0, names[0].find('.'));
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+          names.begin() + static_cast<std::ptrdiff_t>(i))
+        return false;
+      dotted += "." + names[i];
+    }
+    return dotted == names[0];
+  }
+
+  /// A new operation before the one at `at`.
+  ValueId add(ValueId at, Op op, std::uint32_t arg, std::span<const ValueId> operands) {
+    Value value = lifted_[at];
+    value.op = op;
+    value.arg = arg;
+    value.aux = 0;
+    value.operands = lifted_.arena.copy(std::vector<ValueId>(operands.begin(), operands.end()));
+    const ValueId id = lifted_.add(value);
+    uses_.push_back(1);
+    gone_.push_back(false);
+    added_.push_back(id);
+    return id;
   }
 
   /// `lambda value, to: setattr(to, 'if', value)`: the name.
@@ -323,9 +421,8 @@ class Reader {
 
 }  // namespace
 
-void read_odd_names(Lifted& lifted, Module& module, bool conversions,
-                    std::set<std::string>* builtins) {
-  Reader(lifted, module, conversions, builtins).run();
+void read_odd_names(Lifted& lifted, Module& module, const SimplifyOptions& options) {
+  Reader(lifted, module, options).run();
 }
 
 }  // namespace depyf::simplifying

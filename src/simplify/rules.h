@@ -114,8 +114,7 @@ void forget_names_of_called(Lifted& lifted, const Module& module);
 void resolve_fresh_sequences(Lifted& lifted, Module& module, bool any_keyword);
 void drop_dead(Lifted& lifted, const Module& module, bool dynamo);
 void write_out_slices(Lifted& lifted);
-void read_odd_names(Lifted& lifted, Module& module, bool conversions,
-                    std::set<std::string>* builtins);
+void read_odd_names(Lifted& lifted, Module& module, const SimplifyOptions& options);
 void write_out_displays(Lifted& lifted, const Module& module);
 void order_local_stores(Lifted& lifted, const Module& module, bool dynamo);
 void sink_loads(Lifted& lifted, const Module& module, bool dynamo);

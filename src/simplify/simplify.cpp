@@ -104,10 +104,35 @@ void forget_removed(Lifted& lifted) {
 }  // namespace
 
 std::string_view what_asks_for_locals(const Module& module, const Cfg& cfg) {
-  for (const Instr& instr : cfg.instrs)
-    if (const std::string_view found = shows_locals(module, instr.op, instr.arg); !found.empty())
+  for (std::size_t i = 0; i < cfg.instrs.size(); ++i)
+    if (const std::string_view found = shows_locals(module, cfg.instrs[i].op, cfg.instrs[i].arg);
+        !found.empty() && !local_asked_for(module, cfg, i))
       return found;
   return {};
+}
+
+std::optional<std::string_view> local_asked_for(const Module& module, const Cfg& cfg,
+                                                std::size_t at) {
+  const auto near = [&](int by) {  // NULLs for calls not counted
+    const std::size_t step = by < 0 ? std::size_t(-1) : 1;
+    std::size_t i = at;
+    for (; by != 0; by += by < 0 ? 1 : -1) {
+      do {
+        i += step;
+      } while (i < cfg.instrs.size() && cfg.instrs[i].op == Op::PUSH_NULL);
+      if (i >= cfg.instrs.size()) return Instr();
+    }
+    return cfg.instrs[i];
+  };
+  const Instr asked = near(0);
+  if ((asked.op != Op::LOAD_ATTR && asked.op != Op::LOAD_METHOD) ||
+      module[StrId(asked.arg)] != "locals" || near(-1).op != Op::LOAD_GLOBAL ||
+      near(1).op != Op::CALL || near(1).arg != 0 || near(2).op != Op::CONTAINS)
+    return std::nullopt;
+  const Instr text = near(-2);
+  if (text.op != Op::LOAD_CONST || module[ConstId(text.arg)].kind != ConstKind::Str)
+    return std::nullopt;
+  return module[ConstId(text.arg)].text;
 }
 
 bool asks_for_locals(const Module& module, const Cfg& cfg) {
@@ -148,8 +173,7 @@ void simplify(Lifted& lifted, Module& module, const SimplifyOptions& options) {
   simplifying::promote_slots(lifted, module, std::move(promotable));
   simplifying::remove_trivial_params(lifted);
   simplifying::name_functions_of_code(lifted, module, options.iter_object);
-  if (options.odd_names)
-    simplifying::read_odd_names(lifted, module, options.conversions, options.builtins);
+  if (options.odd_names) simplifying::read_odd_names(lifted, module, options);
   if (options.slices) simplifying::write_out_slices(lifted);
   if (options.displays) simplifying::write_out_displays(lifted, module);
   if (options.fresh_sequences) {

@@ -34,6 +34,8 @@ struct SimplifyOptions {
       false;  // what the printer writes for names that no source can hold: for comparing only
   bool conversions = false;                   // with odd_names: calls of repr and ascii, too
   std::set<std::string>* builtins = nullptr;  // with odd_names: those that the text calls for them
+  /// With odd_names: find_first_names() of what the text was decompiled from.
+  const std::set<std::string, std::less<>>* first_names = nullptr;
   bool unread_temporaries = true;  // locals of Dynamo's naming that nothing reads are promoted, so
                                    // that their values die earlier
   bool late_loads = true;  // loads without effect stand right before the expression that reads them
@@ -73,6 +75,10 @@ bool made_by_dynamo(const Module& module, CodeId code);
 bool asks_for_locals(const Module& module, const Cfg& cfg);
 /// By what it may: the name in quotes, or "such a function"; "" if it may not.
 std::string_view what_asks_for_locals(const Module& module, const Cfg& cfg);
+/// The instruction there loads `locals` for `"name" in builtins.locals()`: the name, which is all
+/// that is asked for.
+std::optional<std::string_view> local_asked_for(const Module& module, const Cfg& cfg,
+                                                std::size_t at);
 
 /// Is a local named as Dynamo names its own: `tmp_3`, `graph_out_0`, `random_values_1`? The program
 /// may have such a name, too.

@@ -9,6 +9,15 @@ const std::string& Builtins::binds_by() {
   return *binds_by_;
 }
 
+const std::set<std::string, std::less<>>& Builtins::first_names() {
+  if (!first_names_) {
+    first_names_.emplace();
+    for (const std::uint32_t name : find_first_names(original_))
+      if (name != kNamesWereFound) first_names_->emplace(original_[StrId(name)]);
+  }
+  return *first_names_;
+}
+
 bool Builtins::replaces_import() {
   if (!replaces_import_) replaces_import_ = may_replace(original_, "__import__");
   return *replaces_import_;

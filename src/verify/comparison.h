@@ -17,6 +17,8 @@ class Builtins {
 
   /// binds_dynamically() of what `b` was decompiled from.
   const std::string& binds_by();
+  /// find_first_names() of that module.
+  const std::set<std::string, std::less<>>& first_names();
   /// May that module replace `__import__`?
   bool replaces_import();
   /// What the verdict says of them.
@@ -27,6 +29,7 @@ class Builtins {
  private:
   Module& original_;
   std::optional<std::string> binds_by_;
+  std::optional<std::set<std::string, std::less<>>> first_names_;
   std::optional<bool> replaces_import_;
 };
 

@@ -21,13 +21,6 @@ constexpr std::string_view kIterates =
 constexpr std::string_view kDeaths = "ignored: when values that no variable holds are freed";
 
 /// Does the code use a name of an attribute or a variable that no source can hold?
-bool has_odd_name(const Module& module, CodeId id) {
-  return std::ranges::any_of(module[id].names, [&](StrId name) {
-    return !(module.traits(name) & kWritableName) &&
-           !is_writable_dotted_name(module[name], module.version);
-  });
-}
-
 /// Does the text call __import__ where the bytecode imports?
 bool imports_by_call(const Cfg& original, const Module& text, CodeId id) {
   const auto imports = [](const Instr& instr) { return instr.op == Op::IMPORT_NAME; };
@@ -151,6 +144,7 @@ class Equivalence {
       simplify_a.odd_names = simplify_b.odd_names = odd_names && !with_.options.live && !bound;
       std::set<std::string> builtins;
       simplify_a.builtins = simplify_b.builtins = &builtins;
+      if (simplify_b.odd_names) simplify_b.first_names = &with_.builtins.first_names();
       simplify_a.displays = simplify_b.displays = true;
       simplify(lifted_a, with_.a, simplify_a);
       simplify(lifted_b, with_.b, simplify_b);

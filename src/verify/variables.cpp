@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "bytecode/instr.h"
+#include "pyc/identifier.h"
 #include "simplify/simplify.h"
 
 namespace depyf::verify_detail {
@@ -21,6 +22,20 @@ std::vector<bool> used_names(Comparison& with, Which side, CodeId id, const Cfg&
   return used;
 }
 
+/// Does one of both sides ask for its locals? What the text calls in place of names that no source
+/// can hold, `eval(…, globals())`, does not: where the proof succeeds, it is those names' loads.
+bool one_asks_for_locals(Comparison& with, CodeId x, const Cfg& cfg_a, const Cfg& cfg_b) {
+  return asks_for_locals(with.a, cfg_a) ||
+         (!(with.options.decompiled && has_odd_name(with.a, x)) && asks_for_locals(with.b, cfg_b));
+}
+
+/// The locals that `cfg` asks for by name.
+void add_asked(Comparison& with, Which side, const Cfg& cfg, std::vector<std::string_view>& names) {
+  const Module& module = with.canon.module(side);
+  for (std::size_t i = 0; i < cfg.instrs.size(); ++i)
+    if (const auto name = local_asked_for(module, cfg, i)) names.push_back(*name);
+}
+
 void say(std::string& ignored, std::string_view local) {
   const std::string name = quoted(local);
   if (ignored.find(name) != std::string::npos) return;
@@ -28,6 +43,19 @@ void say(std::string& ignored, std::string_view local) {
 }
 
 }  // namespace
+
+bool has_odd_name(const Module& module, CodeId id) {
+  return std::ranges::any_of(module[id].names, [&](StrId name) {
+    return !(module.traits(name) & kWritableName) &&
+           !is_writable_dotted_name(module[name], module.version);
+  });
+}
+
+bool has_odd_local(const Module& module, CodeId id) {
+  return std::ranges::any_of(module[id].slots, [&](const Slot& slot) {
+    return slot.kind == kLocal && !(module.traits(slot.name) & kWritableName);
+  });
+}
 
 bool has_unused_local(Comparison& with, Which side, CodeId id, const Cfg& cfg, CodeId other) {
   const Which others = side == kA ? kB : kA;
@@ -96,9 +124,13 @@ std::vector<bool> temporaries(Comparison& with, Which side, CodeId mine, const C
   const Module& module = with.canon.module(side);
   const CodeObject& code = module[mine];
   std::vector<bool> out(code.slots.size(), false);
-  if (asks_for_locals(module, cfg) ||
-      asks_for_locals(with.canon.module(side == kA ? kB : kA), other_cfg))
+  const bool is_a = side == kA;
+  if (one_asks_for_locals(with, is_a ? mine : other, is_a ? cfg : other_cfg,
+                          is_a ? other_cfg : cfg))
     return out;
+  std::vector<std::string_view> asked;
+  add_asked(with, side, cfg, asked);
+  add_asked(with, is_a ? kB : kA, other_cfg, asked);
   const std::vector<bool> used = used_names(with, side == kA ? kB : kA, other, other_cfg);
   std::vector<bool> read(out.size(), false);
   for (const Instr& instr : cfg.instrs)
@@ -109,6 +141,7 @@ std::vector<bool> temporaries(Comparison& with, Which side, CodeId mine, const C
         with.canon.slot(side, mine, static_cast<std::uint32_t>(i), false) / 4;
     if (slot.kind != kLocal || (name < used.size() && used[name])) continue;
     const std::string_view text = module[slot.name];
+    if (std::ranges::find(asked, text) != asked.end()) continue;
     const bool made_up = is_made_up(text) &&
                          std::find(with.options.own_locals.begin(), with.options.own_locals.end(),
                                    text) == with.options.own_locals.end();
@@ -129,9 +162,18 @@ bool rename_locals(Comparison& with, CodeId x, const Cfg& cfg_a,
                    const std::vector<Exposure>& exposed_a, CodeId y, const Cfg& cfg_b,
                    const std::vector<Exposure>& exposed_b, std::string& ignored) {
   with.canon.renamed.clear();
-  if (asks_for_locals(with.a, cfg_a) || asks_for_locals(with.b, cfg_b)) return false;
+  if (one_asks_for_locals(with, x, cfg_a, cfg_b)) return false;
+  std::vector<std::string_view> asked;
+  add_asked(with, kA, cfg_a, asked);
+  add_asked(with, kB, cfg_b, asked);
   const std::vector<bool> used_a = used_names(with, kA, x, cfg_a),
                           used_b = used_names(with, kB, y, cfg_b);
+  // Where B was decompiled from A, only those are meant that have a name which no source can hold.
+  const bool decompiled = with.options.decompiled;
+  const auto meant = [&](Which side, StrId name) {
+    return !decompiled ||
+           (side == kA ? !(with.a.traits(name) & kWritableName) : !is_made_up(with.b[name]));
+  };
   const auto only = [&](Which side, CodeId id, const std::vector<bool>& mine,
                         const std::vector<bool>& others, const std::vector<Exposure>& exposed,
                         bool& hidden) {
@@ -140,9 +182,13 @@ bool rename_locals(Comparison& with, CodeId x, const Cfg& cfg_a,
     for (std::size_t i = code.parameter_count(); i < code.slots.size(); ++i) {
       const std::uint32_t name = with.canon.str(side, code.slots[i].name);
       const auto has = [&](const std::vector<bool>& set) { return name < set.size() && set[name]; };
-      if (code.slots[i].kind != kLocal || !has(mine) || has(others)) continue;
+      if (code.slots[i].kind != kLocal || !has(mine) || has(others) ||
+          !meant(side, code.slots[i].name))
+        continue;
       names.push_back(name);
-      hidden &= exposed[i] != Exposure::Call;
+      hidden &=
+          std::ranges::find(asked, with.canon.module(side)[code.slots[i].name]) == asked.end();
+      hidden &= exposed[i] != Exposure::Call || decompiled;
       if (exposed[i] != Exposure::None) say(ignored, with.canon.module(side)[code.slots[i].name]);
     }
     return names;

@@ -10,6 +10,11 @@
 
 namespace depyf::verify_detail {
 
+/// Does the code name a global or an attribute that no source can hold?
+bool has_odd_name(const Module& module, CodeId id);
+/// The same for one of its locals.
+bool has_odd_local(const Module& module, CodeId id);
+
 /// Has the code a variable that the other has not and that none of its own instructions uses?
 /// Code that the compiler removed names it (`if 0: b = 1`).
 bool has_unused_local(Comparison& with, Which side, CodeId id, const Cfg& cfg, CodeId other);
@@ -47,7 +52,9 @@ std::vector<bool> temporaries(Comparison& with, Which side, CodeId mine, const C
                               std::string& ignored);
 
 /// Locals of B that stand for those of A with other names, in order, where both have as many that
-/// the other lacks. False where there are none, or where a call might see the names.
+/// the other lacks. False where there are none, or where a call might see the names. Where B was
+/// decompiled from A: for those of A whose names no source can hold; there a call counts for
+/// nothing, see temporaries().
 bool rename_locals(Comparison& with, CodeId x, const Cfg& cfg_a,
                    const std::vector<Exposure>& exposed_a, CodeId y, const Cfg& cfg_b,
                    const std::vector<Exposure>& exposed_b, std::string& ignored);

@@ -197,7 +197,7 @@ class Verifier {
         return out;
       }
       if (!rename) out = dynamo ? with_what_lists(std::move(*refused), locals_a) : *refused;
-      if (with_.options.decompiled) break;
+      if (with_.options.decompiled && (live || !has_odd_local(with_.a, x))) break;
     }
     with_.canon.renamed.clear();
     return out;

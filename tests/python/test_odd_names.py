@@ -240,16 +240,29 @@ def program(random):
     lines += ["def f(o, v):"] + body(1, ["global G", "o.A = v"])
     lines += ["class C:"] + body(1, ["x = 1"])
     if random.random() < 0.2: lines += ["def getattr(*a): return a", "def globals(): return {}"]
-    return "\n".join(lines) + "\n"
+    return lines
+# Imports, drawn apart from the rest: before all else, where functions may rely on them, or later.
+READS = {"builtins": ["h(I.x)", "o.A = I.B(o)", "h('o' in I.locals(), [I.y for i in o])"],
+         "os.path": ["h(I.x)", "x = I", "o.A = I.B(o)"], "h.q.r": ["h(I)", "o.A = I.B(o)"]}
+def with_imports(lines, random):
+    if sys.version_info < (3, 8) or random.random() < 0.5: return lines
+    place, module = random.choice([0, len(lines)]), random.choice(sorted(READS))
+    statement = "import %s as I" % module
+    lines[place:place] = [statement] * random.choice([1, 1, 2])
+    lines += ["def g(o, v):"] + ["    " + random.choice(READS[module]) for i in range(random.choice([1, 3]))]
+    if random.random() < 0.3: lines += ["def h():", "    global I", "    " + statement]
+    if random.random() < 0.2: lines += ["class D:", "    " + statement]
+    return lines
 BINDERS = ["globals()[h] = o", "vars().update(h)", "exec(h)", "import builtins as b; b.setattr = o",
            "def g(): from sys import modules", "from h import *", "h.__dict__[o] = 1"]
 folder, seed, count, binds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), len(sys.argv) > 4
 for number in range(count):
     draw = random.Random(seed + number)
-    source = program(draw)
+    source = "\n".join(with_imports(program(draw), random.Random("%d" % (seed + number)))) + "\n"
     if binds: source += draw.choice(BINDERS) + "\n"
     odd = draw.sample(["if", "0", "a b", "x-y", "None", "@p", "stages.0", "\ufb01"], 5)
-    code = renamed(compile(source, "m.py", "exec"), dict(zip(["A", "B", "KW", "G"], odd)))
+    table = dict(zip(["A", "B", "KW", "G"], odd), I="@i")
+    code = renamed(compile(source, "m.py", "exec"), table)
     with open(os.path.join(folder, "m%d.pyc" % (seed + number)), "wb") as f:
         f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 print("ok")
@@ -307,6 +320,9 @@ exec(compile("%(name)s = wrong", "", "exec"))
 import builtins as b; b.%(name)s = wrong
 import builtins as b; setattr(b, "%(name)s", wrong)
 import builtins as b; vars(b)["%(name)s"] = wrong
+import builtins as b; b.locals()["%(name)s"] = wrong
+import builtins as b; put = b.locals; put()["%(name)s"] = wrong
+import builtins as b; class_of = lambda m: type(m).__setattr__(m, "%(name)s", wrong); class_of(b)
 import builtins as b; b.__dict__["%(name)s"] = wrong
 import importlib; importlib.import_module("builtins").%(name)s = wrong
 __import__("builtins").%(name)s = wrong
@@ -330,6 +346,7 @@ USES = {
     "eval": "def f():\n global ODD\n return ODD\nfound = f()",
     "compile": "def f():\n return ODD\nfound = f()",
     "locals": "class A:\n ODD = 7\nfound = dir(A)",
+    "exec": "def f():\n global ODD\n import os as ODD\nf()",
 }
 
 REBOUND = (
@@ -534,3 +551,97 @@ def test_reading_the_attribute_debug_needs_no_builtin(version, tmp_path):
     source = "import builtins\n\n\ndef f(o):\n    return o.__debug__, o.a.__debug__(1), builtins.__debug__\n"
     [(proven, text, said)] = decompiled(version, tmp_path, source)
     assert proven and text == source, (text, said)
+
+
+REWRITTEN = """
+import builtins as B
+import _pytest.assertion.rewrite as R
+import os
+
+def test(a, b=2):
+    l1 = a.path
+    l2 = l1 == b
+    if not l2:
+        l3 = R._call_reprcompare(("==",), (l2,), ("%(py0)s == %(py2)s",), (l1, b)) % {
+            "py0": R._saferepr(a) if "a" in B.locals() or R._should_repr_global_name(a) else "a",
+            "py2": R._saferepr(l1),
+        }
+        raise AssertionError(R._format_explanation(l3))
+    l1 = l2 = None
+    return a
+
+class Test:
+    def test(self):
+        l1 = self.x
+        l2 = l1()
+        if not l2:
+            raise AssertionError(R._format_explanation(R._saferepr(l2)))
+        l1 = l2 = None
+"""
+ASSERTIONS = (
+    PRELUDE
+    + r"""
+import importlib.util
+table = {"B": "@py_builtins", "R": "@pytest_ar", "l1": "@py_assert1", "l2": "@py_assert2", "l3": "@py_format3"}
+code = renamed(compile(sys.argv[2], "m.py", "exec"), table)
+with open(sys.argv[1], "wb") as f:
+    f.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+)
+
+
+def said_of(version, path):
+    """(is it proven, the text, what was said)"""
+    command = INTERPRETERS.native_command()
+    if command is None:
+        pytest.skip("the depyf program is not built")
+    done = subprocess.run(
+        [command, "decompile", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+    )  # fmt: skip
+    return done.returncode == 0, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_assertions_that_pytest_rewrote_are_plain_and_proven(version, tmp_path):
+    run(version, ASSERTIONS, str(tmp_path / "m.pyc"), REWRITTEN)
+    proven, text, said = said_of(version, tmp_path / "m.pyc")
+    assert proven and "marshal" not in text, (text, said)
+    assert "import _pytest.assertion.rewrite as x" in text
+    assert "if 'a' in globals()['@py_builtins'].locals()" in text, text
+
+
+@pytest.mark.parametrize("local", ["py_assert1", "_py_assert1", "@py_assert1"])
+def test_a_renamed_local_that_the_code_asks_for_by_name_is_not_proven(local, tmp_path):
+    source = REWRITTEN.replace('"a" in B.locals()', "%r in B.locals()" % local)
+    run("3.11", ASSERTIONS, str(tmp_path / "m.pyc"), source)
+    proven, text, said = said_of("3.11", tmp_path / "m.pyc")
+    renamed = "'%s' in" % local in text and " %s = " % local in text
+    assert not (proven and (renamed or local.startswith("@")) and "marshal" not in text), text
+
+
+def test_modules_that_this_pytest_rewrites(tmp_path):
+    rewrite = pytest.importorskip("_pytest.assertion.rewrite")
+    import ast
+    import importlib.util
+    import marshal
+    import sys
+
+    version = "%d.%d" % sys.version_info[:2]
+    if version not in VERSIONS[1:]:
+        pytest.skip("this CPython is none of those that are tested")
+    for name in ("test_growth.py", "test_odd_names.py", "test_dis.py", "test_words.py"):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+        if not os.path.exists(path):
+            continue
+        with open(path, "rb") as file:
+            source = file.read()
+        tree = ast.parse(source)
+        rewrite.rewrite_asserts(tree, source)
+        code = compile(tree, path, "exec", dont_inherit=True)
+        (tmp_path / "m.pyc").write_bytes(
+            importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+        )
+        _, text, said = said_of(version, tmp_path / "m.pyc")
+        assert "exec(\n    __import__('marshal')" not in text, (name, said)
