@@ -28,7 +28,10 @@ ExprId Matcher::expression(ValueId v, int depth) {
   if (value.op == Op::LOAD_CONST) return s_.ast.constant(ConstId(value.arg), s_.origin(v));
   if (!parts[value.op]) throw Failed();
   std::vector<ExprId> kids;
-  for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
+  if (value.op == Op::LOAD_CLASSDEREF)
+    for (ValueId o : value.operands) mark(resolve(o));  // the class's own dict
+  else
+    for (ValueId o : value.operands) kids.push_back(expression(o, depth + 1));
   return make_expression(s_.ast, s_.lifted, v, kids);
 }
 

@@ -199,9 +199,9 @@ bool Matcher::pattern_op(ValueId v) const {
   const Value& value = s_.at(v);
   if (value.kind != ValueKind::Operation) return false;
   static constexpr OpSet tests{
-      Op::LOAD_FAST,     Op::LOAD_GLOBAL, Op::LOAD_NAME,  Op::LOAD_DEREF, Op::LOAD_CLASSDEREF,
-      Op::LOAD_ATTR,     Op::UNARY,       Op::COMPARE,    Op::IS,         Op::MATCH_SEQUENCE,
-      Op::MATCH_MAPPING, Op::MATCH_KEYS,  Op::MATCH_CLASS};
+      Op::LOAD_FAST,      Op::LOAD_GLOBAL,   Op::LOAD_NAME,  Op::LOAD_DEREF, Op::LOAD_CLASSDEREF,
+      Op::LOAD_LOCALS,    Op::LOAD_ATTR,     Op::UNARY,      Op::COMPARE,    Op::IS,
+      Op::MATCH_SEQUENCE, Op::MATCH_MAPPING, Op::MATCH_KEYS, Op::MATCH_CLASS};
   return tests[value.op];
 }
 

@@ -90,6 +90,31 @@ void Regions::sweep() {
   if (any) ++s_.changes;
 }
 
+bool Regions::tests_exception_of(BlockId b, BlockId handler) const {
+  const Node& node = s_.nodes[b.index];
+  const ValueId test = s_.resolve(node.value);
+  return node.term == TermKind::Branch && s_.is_op(test, Op::EXC_MATCH) &&
+         s_.is_exception_of(s_.resolve(s_.at(test).operands[0]), handler);
+}
+
+bool Regions::computes_type_first(BlockId handler) const {
+  const Node& node = s_.nodes[handler.index];
+  if (std::none_of(node.body.begin(), node.body.end(),
+                   [&](ValueId v) { return s_.is_op(v, Op::LOAD_FAST_AND_CLEAR); }))
+    return false;
+  std::unordered_set<std::uint32_t> seen{handler.index};
+  SmallVector<BlockId, 8> work{handler};
+  while (!work.empty() && seen.size() < kMostHops) {
+    const BlockId b = work.back();
+    work.pop_back();
+    if (tests_exception_of(b, handler)) return true;
+    for (int k = 0; k < s_.nodes[b.index].edge_count(); ++k)
+      if (const BlockId to = s_.nodes[b.index].edges[k].to; seen.insert(to.index).second)
+        work.push_back(to);
+  }
+  return false;
+}
+
 void Regions::classify(RegionId r) {
   StructRegion& region = s_.regions[r.index];
   const BlockId h = region.handler;
@@ -107,8 +132,7 @@ void Regions::classify(RegionId r) {
   }
   // except: a chain of tests of the exception, or the exception thrown away at once
   const ValueId first_effect = s_.first_effect(node);
-  bool tests = node.term == TermKind::Branch && s_.is_op(s_.resolve(node.value), Op::EXC_MATCH) &&
-               s_.is_exception_of(s_.resolve(s_.at(s_.resolve(node.value)).operands[0]), h);
+  const bool tests = tests_exception_of(h, h) || computes_type_first(h);
   bool dropped = s_.is_op(first_effect, Op::POP_TOP) &&
                  s_.is_exception_of(s_.resolve(s_.at(first_effect).operands[0]), h);
   region.kind = (tests || dropped) && !s_.lifted.regions[r.index].cleanup ? RegionKind::Except

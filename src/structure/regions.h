@@ -27,6 +27,11 @@ class Regions {
   /// Unreachable blocks go, so that they count nowhere.
   void sweep();
   void classify(RegionId r);
+  /// Does the block end in a test of what the handler caught?
+  bool tests_exception_of(BlockId b, BlockId handler) const;
+  /// `except tuple([E for E in b])`: from 3.12 on the loop of the comprehension stands between the
+  /// handler's begin and the test.
+  bool computes_type_first(BlockId handler) const;
   // ---------------------------------------------------------------- except*
   struct StarClause {
     BlockId first, test, body;  // `first`: where the type is computed

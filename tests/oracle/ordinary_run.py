@@ -101,15 +101,17 @@ SINCE = {
 # Forms of the kind `rare`, by the version that has them.
 RARE_SIMPLE = {
     7: [
-        (4, "x.y and f(x) or self.q"),
         (4, "x.y and 1e309"),
         (3, "a = <o> if __debug__ else <o>"),
     ],
-    10: [(3, "x.y or x and f(x) or self.q")],  # see EXPRESSIONS
+    10: [  # see EXPRESSIONS
+        (4, "x.y and f(x) or self.q"),
+        (3, "x.y or x and f(x) or self.q"),
+    ],
 }
 RARE = {
-    7: [(4, "try:\n    f(x)\nfinally:\n    x.y and f(x) or self.q\n    <plain>")],
     10: [
+        (4, "try:\n    f(x)\nfinally:\n    x.y and f(x) or self.q\n    <plain>"),
         (6, "match f(<e>):\n    case k if <c>:\n        <body>\n    case <p>:\n        <body>"),
         (6, "match <e>:\n    case <p> if False:\n        <body>\n    case <p>:\n        <body>"),
         (
