@@ -2,6 +2,7 @@
 leftovers.
 """
 
+import gc
 import os
 
 import pytest
@@ -17,6 +18,14 @@ def pytest_collection_modifyitems(items):
     from releases import mark_later
 
     mark_later([item for item in items if str(item.fspath).startswith(HERE)])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frozen():
+    """What all tests share is none that a collection of garbage is to look through."""
+    warm.measure_guards_cheaply()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

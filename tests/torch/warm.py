@@ -4,9 +4,13 @@ tests do.
 A server imports torch once and forks for each program (`python warm.py FD`). `run` is what tests
 use. A program whose environment torch would have read when it was imported gets a process of its
 own.
+
+What the server has is frozen for Python's garbage collector: a program would otherwise copy and
+free all of torch's objects when it ends, which takes longer than most programs do.
 """
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -180,9 +184,66 @@ def import_torch():
     import torch._inductor.compile_fx  # noqa: F401
 
 
+def measure_guards_cheaply():
+    """Lets torch measure the guards of a compile without what it does first: it empties the
+    processor's caches, 20 ms for each compile. `.torchs` of the new function is torch's own.
+    """
+    from time import perf_counter
+
+    from torch._dynamo import guards
+
+    def microseconds(root, scope, times):
+        began = perf_counter()
+        root.check(scope)
+        return (perf_counter() - began) * 1e6
+
+    if hasattr(guards, "profile_guard_manager"):
+        microseconds.torchs = guards.profile_guard_manager
+        guards.profile_guard_manager = microseconds
+
+
+def threads():
+    """How many threads the process has, where the system tells."""
+    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+
+
+def compile_once():
+    """Lets Inductor learn what it learns once for a process: its patterns, the processor, the files
+    of torch. It compiles a graph that Dynamo does not see, with caches that are then removed, and
+    starts no threads, which forked processes would not have. Returns whether that is so.
+    """
+    import torch
+
+    bars = sys.modules.get("tqdm")  # Inductor's bars have a thread that looks at them
+    interval = bars and bars.tqdm.monitor_interval
+    if bars:
+        bars.tqdm.monitor_interval = 0
+    before = threads()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+        try:
+            one = torch.ones(3)
+            with torch._inductor.config.patch(compile_threads=1):
+                torch._inductor.compile(torch.fx.symbolic_trace(lambda x: x + 1), [one])(one)
+        except Exception:  # as at an older torch
+            return False
+        finally:
+            del os.environ["TORCHINDUCTOR_CACHE_DIR"]
+            if bars:
+                bars.tqdm.monitor_interval = interval
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    return threads() == before
+
+
 if __name__ == "__main__":
-    channel = socket.socket(fileno=int(sys.argv[1]))
     import_torch()
+    if len(sys.argv) == 2 and not compile_once():  # programs then begin without it
+        os.execv(sys.executable, [sys.executable, *sys.argv, "plain"])
+    measure_guards_cheaply()
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    gc.collect()
+    gc.freeze()
     asked = serve(channel)
     if asked is not None:
         program = become(asked)
