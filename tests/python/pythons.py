@@ -14,9 +14,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def _interpreters():
     # By path: with tests/ itself in sys.path, `import torch` would find tests/torch.
     path = os.path.join(ROOT, "tests", "interpreters.py")
-    spec = importlib.util.spec_from_file_location("interpreters", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = sys.modules.get("interpreters")
+    if module is None or not os.path.samefile(module.__file__, path):
+        spec = importlib.util.spec_from_file_location("interpreters", path)
+        module = sys.modules["interpreters"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
     return module
 
 

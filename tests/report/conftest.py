@@ -87,17 +87,18 @@ class Screen:
         return elapsed
 
     def picture(self, name):
-        self.page.screenshot(path=str(self._pictures / (name + ".png")))
+        if self._pictures:
+            self.page.screenshot(path=str(self._pictures / (name + ".png")))
 
 
 @pytest.fixture(scope="session")
-def pictures(tmp_path_factory):
-    """Where screenshots go; DEPYF_SCREENSHOTS names a folder that stays."""
+def pictures():
+    """Where screenshots go: DEPYF_SCREENSHOTS names a folder; without it none are taken."""
     folder = os.environ.get("DEPYF_SCREENSHOTS")
-    if folder:
-        os.makedirs(folder, exist_ok=True)
-        return Path(folder)
-    return tmp_path_factory.mktemp("screenshots")
+    if not folder:
+        return None
+    os.makedirs(folder, exist_ok=True)
+    return Path(folder)
 
 
 @contextlib.contextmanager

@@ -122,20 +122,41 @@ def test_a_hostile_text_takes_time_in_proportion_to_its_length():
 
 PAIRS = """() => [...document.querySelectorAll(".ge[data-pairs]")].flatMap((edge) =>
   edge.dataset.pairs.split(" "))"""
-# what of an edge lies inside of a box at which it does not end
+# What of an edge lies inside of a box at which it does not end. The points are those of the lines
+# and curves that web/src/layout.ts writes: the browser counts from the begin of a path for each.
 CROSSED = """() => {
   const boxes = [...document.querySelectorAll(".gn")].map((one) => ({
     number: one.dataset.box, node: one.dataset.node, at: one.querySelector("rect").getBBox() }));
-  const found = [];
-  for (const edge of document.querySelectorAll(".ge")) {
-    const length = edge.getTotalLength();
-    for (let step = 0; step <= length; step += 3) {
-      const point = edge.getPointAtLength(step);
-      for (const {number, node, at} of boxes)
-        if (number !== edge.dataset.from && number !== edge.dataset.to && point.x > at.x && point.x < at.x + at.width
-            && point.y > at.y && point.y < at.y + at.height) found.push(edge.dataset.pairs + " on " + node);
+  const points = (path) => {
+    const found = [];
+    let x = 0, y = 0;
+    const walk = (length, at) => {
+      const steps = Math.ceil(length / 2);
+      for (let step = 0; step <= steps; step++) found.push(at(steps ? step / steps : 0));
+      [x, y] = at(1);
+    };
+    for (const [, letter, numbers] of path.matchAll(/([A-Za-z])([^A-Za-z]*)/g)) {
+      const given = numbers.trim().split(/[ ,]+/).map(Number), [fromX, fromY] = [x, y];
+      if (letter === "M") [x, y] = given;
+      else if (letter === "V")
+        walk(Math.abs(given[0] - y), (t) => [fromX, fromY + t * (given[0] - fromY)]);
+      else if (letter === "C") {
+        const [ax, ay, bx, by, toX, toY] = given;
+        const along = (from, a, b, to, t) =>
+          (1 - t) ** 3 * from + 3 * t * (1 - t) ** 2 * a + 3 * t * t * (1 - t) * b + t ** 3 * to;
+        walk(Math.hypot(ax - x, ay - y) + Math.hypot(bx - ax, by - ay) + Math.hypot(toX - bx, toY - by),
+          (t) => [along(fromX, ax, bx, toX, t), along(fromY, ay, by, toY, t)]);
+      } else throw new Error("a path with " + letter);
     }
-  }
+    return found;
+  };
+  const found = [];
+  for (const edge of document.querySelectorAll(".ge"))
+    for (const [x, y] of points(edge.getAttribute("d")))
+      for (const {number, node, at} of boxes)
+        if (number !== edge.dataset.from && number !== edge.dataset.to
+            && x > at.x && x < at.x + at.width && y > at.y && y < at.y + at.height)
+          found.push(edge.dataset.pairs + " on " + node);
   return found;
 }"""
 UNDER = """() => {

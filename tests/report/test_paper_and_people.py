@@ -116,7 +116,7 @@ def test_nothing_is_wider_than_the_paper_and_all_is_dark_on_light(browser, pictu
                 page.evaluate("getComputedStyle(document.body).backgroundColor")
                 == "rgb(255, 255, 255)"
             )
-            if scheme == "dark":
+            if scheme == "dark" and pictures:
                 page.screenshot(
                     path=str(
                         pictures / ("paper_%s.png" % (re.sub(r"\W+", "_", view) or "overview"))

@@ -9,6 +9,7 @@ import sys
 import depyf
 import pytest
 import torch
+import warm
 from processes import environment
 from depyf import cli, difference, difference_page, summary
 from depyf.difference.texts import Texts
@@ -444,12 +445,9 @@ def parts(tmp_path, capsys, *sides):
         program = tmp_path / name / "program.py"
         program.write_text(PARTS % (first, second))
         dumps.append(str(tmp_path / name / "dump"))
-        subprocess.run(
-            [sys.executable, "-m", "depyf", "run", "--dump", dumps[-1], str(program)],
-            check=True,
-            capture_output=True,
-            env=environment(tmp_path / "cache"),
-        )
+        command = ["-m", "depyf", "run", "--dump", dumps[-1], program]
+        done = warm.run(command, environment(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
     code, out, _ = run_diff(capsys, *dumps)
     return out
 

@@ -17,7 +17,8 @@ import threading
 import depyf
 import pytest
 import torch
-from processes import function_of
+import warm
+from processes import environment, function_of
 from programs import readme_of
 from depyf import files, summary
 from depyf.torch import DepyfWarning
@@ -112,16 +113,9 @@ def test_run_says_what_is_missing_of_a_dump_on_a_full_disk(mounted, tmp_path, fr
     disk = mounted("size=1000k")
     (disk / "taken").write_bytes(b"x" * 1024 * (1000 - free))
     folder = disk / "dump"
-    command = [sys.executable, "-m", "depyf"]
 
     def run(*words):
-        done = subprocess.run(
-            command + list(words),
-            cwd=str(tmp_path),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            universal_newlines=True,
-        )
+        done = warm.run(["-m", "depyf", *words], environment(tmp_path / "cache"), cwd=tmp_path)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
