@@ -28,6 +28,19 @@ def frozen():
     gc.freeze()
 
 
+@pytest.fixture
+def as_torch_is(monkeypatch):
+    """Without what makes the other tests quick: torch changes filters of warnings for moments,
+    which a thread meets more often where guards are measured and garbage is collected in no time.
+    """
+    measure = getattr(torch._dynamo.guards, "profile_guard_manager", None)
+    if hasattr(measure, "torchs"):
+        monkeypatch.setattr(torch._dynamo.guards, "profile_guard_manager", measure.torchs)
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def fresh_dynamo():
     """A Dynamo without compiled code, and with its settings as they are for the next test."""

@@ -3,10 +3,9 @@
 import importlib.util
 import json
 import os
-import subprocess
-import sys
 
 import pytest
+import warm
 from forms import some_of
 from processes import environment
 
@@ -23,15 +22,9 @@ RUN = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "bench", "mo
 )
 def test_model_is_replaced_proven_and_equal(tmp_path, model, way):
     rows = tmp_path / "rows.jsonl"
-    done = subprocess.run(
-        [sys.executable, RUN, "--models", model, "--ways", way, "--json", str(rows)],
-        env=environment(tmp_path / "cache"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=1200,
-    )
-    assert done.returncode == 0, done.stdout
+    command = [RUN, "--models", model, "--ways", way, "--json", rows]
+    done = warm.run(command, environment(tmp_path / "cache"))
+    assert done.returncode == 0, done.stdout + done.stderr
     (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
     assert row["codes"] >= 1 and row["replaced"] == row["codes"]
     if way == "statements":

@@ -270,12 +270,7 @@ def looked_after(action, watching):
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
-def test_the_process_is_as_before_at_every_moment(tmp_path, backend, monkeypatch):
-    # Torch changes filters of warnings for moments. It keeps the interpreter's lock while it
-    # measures guards, so that the thread that looks seldom meets such a moment.
-    measure = getattr(torch._dynamo.guards, "profile_guard_manager", None)
-    if hasattr(measure, "torchs"):
-        monkeypatch.setattr(torch._dynamo.guards, "profile_guard_manager", measure.torchs)
+def test_the_process_is_as_before_at_every_moment(tmp_path, backend, as_torch_is):
     compiled = torch.compile(broken, backend=backend, dynamic=False)
 
     def compiles(sizes):
