@@ -1136,3 +1136,33 @@ def test_a_backend_that_the_advice_names_is_not_advised_where_it_failed(backend,
     said = words.of_failure(text)
     assert bool(said["help"]) == helped
     assert "Please add one" in said["why"]
+
+
+def test_what_torchs_caches_cannot_hold_is_not_said_to_be_in_them():
+    metrics = {
+        "duration_us": 9e6,
+        "aot_autograd_cumulative_compile_time_us": 8e6,
+        "inductor_cumulative_compile_time_us": 7e6,
+    }
+
+    def told(aot, graph, *stages, **more):
+        events = [{"cache": "aotautograd_cache", "result": aot, "cache_bypass_reason": "no way"}]
+        events.append({"cache": "fx_graph_cache", "result": graph})
+        artifacts = [{"stage": one, "text": ""} for one in stages]
+        entry = {"compile_id": "0/0", "name": "f", "metrics": metrics, "cache": events}
+        entry = dict(entry, artifacts=artifacts, **more)
+        found = overview.avoidable(overview.nodes_of([{"unattributed": [entry]}]))
+        assert sum(row["seconds"] for row in found) <= 8.0
+        return {row["what"]: row["seconds"] for row in found}
+
+    missed = "graphs that were not in torch's caches"
+    no_backward = "graphs that torch's cache does not keep, as no backward pass followed"
+    compiled = ("Forward_graph", "Backward_graph", "AFTER_POST_GRAD")
+    assert told("miss", "hit", *compiled) == {no_backward: 1.0}
+    assert told("miss", "miss", *compiled) == {no_backward: 1.0, missed: 7.0}
+    assert told("miss", "miss", *compiled, "AFTER_POST_GRAD") == {missed: 8.0}
+    assert told("miss", "miss", *compiled, backward_metrics={"duration_us": 1}) == {missed: 8.0}
+    assert told("miss", "miss", "Forward_graph", "AFTER_POST_GRAD") == {missed: 8.0}
+    bypass = "compiles that aotautograd_cache could not keep"
+    assert told("bypass", "miss", *compiled) == {bypass: 1.0, missed: 7.0}
+    assert told("bypass", "hit", *compiled) == {bypass: 1.0}

@@ -848,3 +848,29 @@ for name in ("a", "b", "c"):
     told, _ = run(text, tmp_path)
     assert "name was 'a', is 'b'" in told or "print" in told
     assert "selects what is computed" not in told
+
+
+_GRADIENTS = """
+layer = torch.nn.Linear(3, 3)
+run = torch.compile(layer)
+%s
+"""
+
+
+@later
+def test_what_torchs_cache_keeps_only_with_a_backward_pass_is_said_to(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    told = [run(_GRADIENTS % "run(torch.ones(2, 3))", _made(tmp_path / name))[0] for name in "ab"]
+    assert all("as no backward pass followed" in one for one in told)
+    assert "not in torch's caches" not in told[1]
+    told = [
+        run(_GRADIENTS % "run(torch.ones(4, 3)).sum().backward()", _made(tmp_path / name))[0]
+        for name in "cd"
+    ]
+    assert not any("no backward pass followed" in one for one in told)
+    assert "not in torch's caches" in told[0] and "not in torch's caches" not in told[1]
+
+
+def _made(folder):
+    folder.mkdir()
+    return folder

@@ -20,9 +20,10 @@ _GUARDS = "guards that took long to build"
 _MISSED = "graphs that were not in torch's caches"
 _KERNELS = "kernels (C++, Triton) that were in no cache"
 _IN_TURN = "kernels that were compiled one after the other, without workers"
+_NO_BACKWARD = "graphs that torch's cache does not keep, as no backward pass followed"
 _KEEP = (
-    "They are in torch's cache now. A run that begins without it, as in CI or in a new container, "
-    "makes them again: keep the folder (TORCHINDUCTOR_CACHE_DIR), or carry it by "
+    "A run that begins without torch's cache, as in CI or in a new container, makes them again: "
+    "keep the folder (TORCHINDUCTOR_CACHE_DIR), or carry it by "
     "torch.compiler.save_cache_artifacts() and load_cache_artifacts()."
 )
 _HELP = {
@@ -32,12 +33,18 @@ _HELP = {
     ),
     _MISSED: _KEEP,
     _KERNELS: _KEEP,
+    _NO_BACKWARD: (
+        "Each process prepares these again: of a graph with gradients, torch saves what AOTAutograd "
+        "made only once its backward pass is compiled, and none was in this run. Where none is "
+        "wanted, as in inference, call the compiled function under torch.no_grad() or "
+        "torch.inference_mode()."
+    ),
     _IN_TURN: (
         "torch._inductor.config.compile_threads (TORCHINDUCTOR_COMPILE_THREADS) is 1: with more, "
         "torch compiles them in parallel."
     ),
 }
-_NOT_KEPT = "Each process compiles these again. What torch names is what its cache cannot keep."
+_NOT_KEPT = "Each process does this again. What torch names is what this cache cannot keep."
 _CACHE_OFF = (
     "Each process compiles these again. Torch's cache of graphs is switched off in this run: "
     "torch._inductor.config.fx_graph_cache, TORCHINDUCTOR_FX_GRAPH_CACHE, or "
@@ -174,26 +181,39 @@ def _named_class(reason: str) -> str:
     return re.sub(r"^<class '(?:\w+\.)*(\w+)'>$", r"\1", reason)
 
 
+#: torch's cache of what AOTAutograd makes of a graph
+_OF_AOT = "aotautograd_cache"
+
+
 def _add_caches(node: Node, add: Any) -> None:
     """What torch's caches could have saved of one compile."""
-    backend = sum(
-        node.phases.get(name, 0.0) for name in ("aot", "inductor", "kernels", "autotuning")
-    )
-    missed = False
+    results: Dict[str, Set[str]] = {}
     not_kept: Dict[str, str] = {}  # an analysis that began again asked the same cache again
     for event in node.entry.get("cache") or ():
-        missed = missed or event.get("result") == "miss"
+        cache = str(event.get("cache"))
+        results.setdefault(cache, set()).add(str(event.get("result")))
         if event.get("result") == "bypass":
             # an address says nothing to a reader, and would make two rows of one
             said = re.sub(r" at 0x[0-9a-f]+", "", str(event.get("cache_bypass_reason") or ""))
             said = " ".join(said.split()) or "no reason given"
-            not_kept.setdefault(str(event.get("cache")), said[:200])
+            not_kept.setdefault(cache, said[:200])
+    aot = node.phases.get("aot", 0.0)
+    graph = sum(node.phases.get(name, 0.0) for name in ("inductor", "kernels", "autotuning"))
+    # each of two caches that were asked keeps its own part; one alone keeps all
+    parts = {_OF_AOT: aot} if len(results) > 1 else {}
     for cache, said in not_kept.items():
-        what = "compiles that %s could not keep" % cache
-        add(what, backend or node.seconds, node, said)
+        spent = parts.get(cache, graph if parts else aot + graph)
+        spent = spent if parts else spent or node.seconds
+        add("compiles that %s could not keep" % cache, spent, node, said)
+    missed = {one for one, met in results.items() if "miss" in met and one not in not_kept}
+    spent = sum(parts.get(one, graph) for one in missed) if parts else aot + graph
+    if _OF_AOT in missed and _waits_for_backward(node):
+        missed.discard(_OF_AOT)
+        spent -= aot
+        add(_NO_BACKWARD, aot, node)
     kernels = node.phases.get("kernels", 0.0)
-    if missed and backend > 0.1:
-        add(_MISSED, backend, node)
+    if missed and spent > 0.1:
+        add(_MISSED, spent, node)
     elif kernels > 0.1:
         add(_KERNELS, kernels, node)
     settings = (node.entry.get("metrics") or {}).get("settings")
@@ -201,6 +221,13 @@ def _add_caches(node: Node, add: Any) -> None:
     if isinstance(settings, dict) and settings.get("compile_threads") == 1:
         if kernels > 0.1 and len(files) > 1:
             add(_IN_TURN, kernels, node)
+
+
+def _waits_for_backward(node: Node) -> bool:
+    """Whether a compile has a backward graph that torch did not compile in this run."""
+    stages = [one.get("stage") for one in node.entry.get("artifacts") or ()]
+    compiled = max(stages.count("AFTER_POST_GRAD"), stages.count("fx_graph_runnable")) > 1
+    return "Backward_graph" in stages and not compiled and not node.entry.get("backward_metrics")
 
 
 #: compiles that are named in a sentence; the rest is counted
