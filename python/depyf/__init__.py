@@ -16,12 +16,26 @@ if TYPE_CHECKING:
 
     from depyf import (
         cli as cli,
+    )
+    from depyf import (
         code_transform as code_transform,
+    )
+    from depyf import (
         decompiler as decompiler,
+    )
+    from depyf import (
         explain as explain,
+    )
+    from depyf import (
         optimization as optimization,
+    )
+    from depyf import (
         recompile as recompile,
+    )
+    from depyf import (
         torch as torch,
+    )
+    from depyf import (
         utils as utils,
     )
     from depyf.decompiler import (

@@ -15,7 +15,6 @@ from typing import Any, List, Optional
 
 from depyf.plain import cause_of, context_of, is_one_of, traceback_of
 
-
 #: the members of a class; a program may replace `vars`
 _members_of = type.__dict__["__dict__"].__get__
 _classes_of = type.__dict__["__mro__"].__get__

@@ -13,7 +13,6 @@ from depyf.model import resumed_after
 from depyf.plain import is_one_of, name_of, qualified_name_of, text_of
 from depyf.trace.names import resumed
 
-
 _WIDTH = 100
 
 

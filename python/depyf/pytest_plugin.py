@@ -10,9 +10,9 @@ torch.compile does more than that. Without either nothing is imported.
 import hashlib
 import os
 import re
+from typing import Any, Generator, Iterator, List, Tuple
 
 import pytest
-from typing import Any, Generator, Iterator, List, Tuple
 
 _KEY = "_depyf_capture"
 _EXPECT = "depyf.torch.expect"

@@ -761,19 +761,19 @@ def test_the_seconds_of_a_break_count_twice_since_it_costs_time_at_each_call(cos
     assert [one.kind for one in advise.changes(run)] == ["recompile", "break"]
 
 
-def test_what_runs_uncompiled_is_listed_by_what_it_saves_and_says_why_it_is_listed():
+def test_what_runs_uncompiled_stands_first_and_says_why_it_is_listed():
     failed = compiled(
         "/a/b.py", 1, 0.02, failure="Unsupported: Dynamo does not trace RNN, GRU, or LSTM"
     )
     failed["breaks"] = [{"reason": "RNN, GRU, or LSTM", "text": failed["failure"]}]
     costlier = [again("/a/b.py", 5 + n, 9.0 - n, one) for n, one in enumerate(REASONS)]
     run = run_of([failed] + costlier)
-    assert [one.line for one in advise.changes(run)] == [5, 6, 1]
+    assert [one.line for one in advise.changes(run)] == [1, 5, 6]
     told = advise.text(run)
     assert told.count(" f runs uncompiled at each call because of it") == 1
     # compiled, as then it is, it may take longer
     assert (
-        told.index("up to 8.00 s") < told.index("3. no figure") < told.index("uncompiled at each")
+        told.index("1. no figure") < told.index("uncompiled at each") < told.index("up to 9.00 s")
     )
 
 

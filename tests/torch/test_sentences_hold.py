@@ -8,7 +8,7 @@ import pytest
 import depyf
 from depyf import advise
 from depyf.advise import terminal
-from depyf.report import words
+from depyf.report import overview, words
 
 torch = pytest.importorskip("torch")
 
@@ -860,17 +860,299 @@ run = torch.compile(layer)
 @later
 def test_what_torchs_cache_keeps_only_with_a_backward_pass_is_said_to(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
-    told = [run(_GRADIENTS % "run(torch.ones(2, 3))", _made(tmp_path / name))[0] for name in "ab"]
-    assert all("as no backward pass followed" in one for one in told)
-    assert "not in torch's caches" not in told[1]
-    told = [
-        run(_GRADIENTS % "run(torch.ones(4, 3)).sum().backward()", _made(tmp_path / name))[0]
-        for name in "cd"
+    missed = "graphs that were not in torch's caches"
+    no_backward = "graphs that torch's cache does not keep, as no backward pass followed"
+    rows = [_caches_of(_GRADIENTS % "run(torch.ones(2, 3))", tmp_path) for _ in "ab"]
+    assert all(no_backward in one for one in rows) and missed not in rows[1]
+    rows = [
+        _caches_of(_GRADIENTS % "run(torch.ones(4, 3)).sum().backward()", tmp_path) for _ in "ab"
     ]
-    assert not any("no backward pass followed" in one for one in told)
-    assert "not in torch's caches" in told[0] and "not in torch's caches" not in told[1]
+    assert not any(no_backward in one for one in rows)
+    assert missed in rows[0] and missed not in rows[1]
 
 
-def _made(folder):
-    folder.mkdir()
-    return folder
+def _caches_of(text, folder):
+    """What the compile time of a program was for."""
+    path = folder / "program.py"
+    path.write_text("import torch\n" + text)
+    torch._dynamo.reset()
+    from torch._functorch import config
+
+    with config.patch(enable_autograd_cache=True), depyf.capture() as found:
+        exec(compile(path.read_text(), str(path), "exec"), {"__name__": "program"})
+    nodes = overview.nodes_of([found.to_json()])
+    return [row["what"] for row in overview.avoidable(nodes)]
+
+
+_MEMBER = """
+stops = {1, 5}
+
+@torch.compile(backend="eager")
+def f(x):
+    top = x.argmax(-1)
+    done = top.item() in stops
+    return x * 2, done
+
+for k in range(3):
+    f(torch.arange(6.0).roll(k))
+"""
+
+
+@later
+def test_whether_a_number_is_in_a_set_is_decided_in_python_with_the_setting_too(tmp_path):
+    told, file = run(_MEMBER, tmp_path)
+    assert "line 8 needs that number" in told and "+torch._dynamo.config" not in told
+    assert "return the tensor, and call .item() and decide outside" in told
+    told = run("torch._dynamo.config.capture_scalar_outputs = True\n" + _MEMBER, tmp_path)[0]
+    assert "0 graph breaks" not in told.splitlines()[-1]
+
+
+_LOSS = """
+targets = torch.tensor([[1, 2], [2, 3]])
+
+@torch.compile(backend="eager")
+def f(x, sizes):
+    logs = x.log_softmax(-1).transpose(0, 1)
+    kept = torch.div(sizes + 1, 2, rounding_mode="floor")
+    return torch.nn.functional.ctc_loss(logs, targets, kept, torch.tensor([2, 2]))
+
+f(torch.ones(2, 8, 5), torch.tensor([15, 13]))
+"""
+
+
+@later
+def test_a_setting_is_not_advised_for_an_operator_whose_shape_torch_does_not_know(tmp_path):
+    told, file = run(_LOSS, tmp_path)
+    assert "The shape of the result of _ctc_loss" in told
+    assert "capture_dynamic_output_shape_ops = True" not in told
+
+
+_LISTED = """
+class Model(torch.nn.Module):
+    def forward(self, x):
+        out = torch.zeros(8)
+        for k in range(2):
+            rows = torch.where(x > k)[0]
+            if rows.numel() == 0:
+                continue
+            if rows.numel() > 3:
+                rows = rows[:3]
+            out = out.index_add(0, rows, x[rows])
+        return out, torch.nonzero(x < 0.4).squeeze(-1).tolist()
+
+model = torch.compile(Model(), backend="eager")
+for k in range(3):
+    model(torch.arange(8.0) - k)
+"""
+_LISTED_ALONE = """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, torch.nonzero(x < 0.4).squeeze(-1).tolist()
+
+f(torch.arange(8.0))
+"""
+
+
+@later
+def test_a_setting_with_which_torch_raises_at_another_line_asks_to_change_that_first(tmp_path):
+    told, file = run(_LISTED, tmp_path)
+    assert "First change program.py:13, where Python makes a list" in told
+    # of two decisions on one size, the advice takes out the first
+    assert "the next break there may be %s:10" % (tmp_path / "program.py") in told
+    # what the setting makes of it, as the words say
+    setting = "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n"
+    with pytest.raises(Exception, match="data-dependent"):
+        run(setting + _LISTED_ALONE, tmp_path)
+
+
+_DEGREES = """
+stats = {}
+
+@torch.compile(backend="eager")
+def f(x, graphs):
+    for name in graphs:
+        degree = torch.bincount(graphs[name])
+        if degree.max() > 64:
+            continue
+        stats[name] = degree.float().mean().item()
+        x = x + degree.sum()
+    return x
+
+for k in range(2):
+    f(torch.ones(3), {"a": torch.tensor([0, 1]), "b": torch.tensor([2, k])})
+"""
+
+
+@later
+def test_of_the_breaks_that_are_left_the_first_in_the_program_is_named(tmp_path):
+    told, file = run(_DEGREES, tmp_path)
+    assert "%s:9: then the function stays uncompiled" % (tmp_path / "program.py") in told
+    setting = "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n"
+    assert "program.py:10\n" in run(setting + _DEGREES, tmp_path)[0]
+
+
+_FRAMES = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = torch.nn.GRU(3, 3, batch_first=True)
+        self.register_buffer("frames", torch.tensor(0))
+
+    def forward(self, x, lengths):
+        self.frames += lengths.sum()
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
+        return self.rnn(packed)[1].sum()
+
+model = torch.compile(Model(), backend="eager")
+for k in range(2):
+    model(torch.ones(2, 4, 3) * k, torch.tensor([4, 2]))
+"""
+
+
+@later
+def test_a_buffer_that_is_counted_up_is_not_said_to_take_a_compile_for_each_value(tmp_path):
+    told, file = run(_FRAMES, tmp_path)
+    assert "pack" in told and "changes self.frames" not in told
+
+
+_BOUND = """
+class State:
+    done = %s
+
+state = State()
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + torch.sin(torch.arange(state.done, state.done + x.shape[0]))
+    state.done += x.shape[0]
+    return y
+
+for k in range(3):
+    f(torch.ones(3))
+"""
+
+
+@later
+def test_what_a_size_is_computed_from_is_not_advised_to_be_a_tensor(tmp_path):
+    told, file = run(_BOUND % "0", tmp_path)
+    assert "As a tensor it would break the graph at program.py:10" in told
+    assert "make it a tensor" not in told
+    told, file = run(_BOUND % "torch.tensor(0)", tmp_path)
+    assert "graph breaks; after" in told and " 0 graph breaks" not in told
+
+
+_OBSERVED = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.low, self.high = float("inf"), float("-inf")
+
+    def forward(self, x):
+        for k in (1, 2):
+            self.low = min(self.low, (x * k).min().item())
+            self.high = max(self.high, (x * k).max().item())
+            x = x * (self.high - self.low)
+        return x
+
+model = torch.compile(Model(), backend="eager")
+for k in range(6):
+    with torch.no_grad():
+        model(torch.linspace(-1, 1, 4) * (1 + k))
+"""
+
+
+@later
+def test_the_change_after_which_most_is_compiled_stands_first_and_asks_for_no_other(tmp_path):
+    told, file = run(_OBSERVED, tmp_path)
+    first = told.partition("\n2. ")[0]
+    assert "runs uncompiled at each call" in first and "+torch._dynamo.config.capture_sc" in first
+    assert "first the change" not in told
+
+
+_RANKS = """
+@torch.compile(backend="eager")
+def f(core, factors):
+    for k in range(core.dim()):
+        core = core * factors[k].sum()
+    return core
+
+for n in (2, 3):
+    for size in (4, 5):
+        f(torch.ones(*[3] * n), [torch.ones(3, size) for _ in range(n)])
+for n in (2, 3):
+    f(torch.ones(*[3] * n), [torch.ones(3, 6) for _ in range(n)])
+"""
+
+
+@later
+def test_a_recompile_is_for_what_the_entry_of_the_same_rank_does_not_fit_for(tmp_path):
+    told, file = run(_RANKS, tmp_path)
+    assert re.search(r"factors\[0\]\.size\(1\) was 4, is 5", told)
+    assert '+@torch.compile(backend="eager", dynamic=True)' in told
+    followed = _RANKS.replace('"eager"', '"eager", dynamic=True')
+    assert "2 compiles, 1 recompile" in run(followed, tmp_path)[0].splitlines()[-1]
+
+
+def _ended(text, folder):
+    """(advice, README, by whose code) of a program that ends with a TypeError."""
+    path = folder / "program.py"
+    path.write_text(text)
+    torch._dynamo.reset()
+    with pytest.raises(TypeError), depyf.prepare_debug(str(folder / "dump")) as found:
+        exec(compile(text, str(path), "exec"), {"__name__": "program"})
+    document = dict(found.to_json(), program=str(path))
+    readme = (folder / "dump" / "README.md").read_text()
+    return advise.text(document, most=9), readme, document["raised_at"]["by"]
+
+
+_ENDS = """import numpy
+import torch
+
+@torch.compile(backend="eager")
+def grows(x, seen):
+    seen.append(1)
+    return x * len(seen)
+
+@torch.compile(backend="eager")
+def middle(x):
+    y = numpy.abs(x)
+    m = float(numpy.median(y))
+    return y * m
+
+seen = []
+for k in range(6):
+    grows(torch.ones(3), seen)
+middle(numpy.arange(8.0))
+"""
+
+
+@later
+def test_the_change_at_the_line_at_which_the_program_ended_is_the_first(tmp_path):
+    told, readme, by = _ended(_ENDS, tmp_path)
+    assert told.startswith("the program ended with an exception: TypeError")
+    first = told.partition("\n2. ")[0]
+    assert "1. no figure  %s:12" % (tmp_path / "program.py") in first
+    assert "The program ended with" in first and "up to" not in first
+    assert by == "generated" and "exception of the program" not in readme
+
+
+_REST_ENDS = """import torch
+
+def text(step):
+    return "none" if step < 1 else step
+
+@torch.compile(backend="eager")
+def f(x, step):
+    total = x.sum()
+    print(total, step)
+    return total, " ".join(["step", text(step)])
+
+for step in range(4):
+    f(torch.ones(3) * step, step)
+"""
+
+
+@later
+def test_an_exception_in_the_rest_of_a_function_is_not_said_to_be_the_programs(tmp_path):
+    told, readme, by = _ended(_REST_ENDS, tmp_path)
+    assert by != "program" and "exception of the program" not in readme

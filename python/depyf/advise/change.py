@@ -24,12 +24,13 @@ from depyf.advice import breaks
 #: the changes of recompiles that are to be made before, as without the break all of a function is
 #: compiled again for them: with one of the two, `seconds` are no figure; nor are they where there
 #: are `kept_out`, calls that the change must not have compiled (`outside.Call`), or `counts`:
-#: (file, line, what is changed from its own value) in functions that torch would compile then
+#: (file, line, what is changed from its own value) in functions that torch would compile then;
+#: `ended`: whether the program ended with an exception in code that torch made there
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause alone left first kept_out counts",
-    defaults=(None, (), (), ()),
+    "shown_at outermost unsure cause alone left first kept_out counts ended",
+    defaults=(None, (), (), (), False),
 )
 #: what a patch asks of a run: the file that it began with, and its nodes
 Known = namedtuple("Known", "program nodes")
@@ -49,6 +50,14 @@ def raises(change: Change) -> bool:
     """Whether torch raises an exception to the program because of what a change is about."""
     every = (change,) + change.also + change.gone
     return any(fails(one) and one.cause["failure"].get("raised") for one in every)
+
+
+def ends(change: Change) -> int:
+    """How far the exception with which the program ended is from a change: 0 where it came in code
+    that torch made at its own place, 1 at another one of it, 2 elsewhere.
+    """
+    also = any(one.ended for one in change.also + change.gone)
+    return 0 if change.ended else 1 if also else 2
 
 
 def is_shared(change: Change) -> bool:

@@ -92,11 +92,32 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
         elif words_of.is_logged_alone(said["why"]) and caller[1]:
             more["shown_at"] = caller[:2]  # the reader's own line that logs
         found.append(Change(*told, also=(), gone=(), alone=0.0, **more))
+        if _is_ended(found[-1], document):
+            found[-1] = found[-1]._replace(ended=True)
         reasons.append(cause.get("reason") or {})
     one_for_each = _with_one_advice_for_a_line(_merged_by_value(found, reasons, known))
     return sorted(one_for_each, key=rank_of)
 
 
+def _is_ended(change: Change, document: Document) -> bool:
+    """Whether the program ended with an exception in code that torch made at the line of a change,
+    or by the compile that it is about.
+    """
+    raised = document.get("raised_at") or {}
+    if not document.get("error") or raised.get("by") not in _OF_TORCH:
+        return False
+    file, _, line = str(raised.get("program") or "").rpartition(":")
+    if change.kind == "recompile":
+        made = raised.get("compile_id")
+        return bool(made) and any(
+            one.entry.get("compile_id") == made for one in change.cause["nodes"]
+        )
+    places = ((change.file, change.line), change.shown_at, change.caller[:2])
+    return line.isdigit() and (file, int(line)) in places
+
+
+#: by whose code an exception is that the program may not have without torch.compile
+_OF_TORCH = ("generated", "resumed", "torch")
 #: a setting with which a tensor's numbers are in the graph
 _OF_NUMBERS = "capture_scalar_outputs"
 #: what is told beside grad mode, which is often changed together with the mode of a module

@@ -111,9 +111,9 @@ def _as_removed(found: List[Change]) -> List[Change]:
     return kept
 
 
-def _by_cost(one: Change) -> Tuple[bool, bool, float]:
+def _by_cost(one: Change) -> Tuple[Any, ...]:
     """As `rank_of`, with what costs most first, whatever is left of it after a change."""
-    return rank_of(one)[:2] + (-one.cause["cost"],)
+    return rank_of(one)[:4] + (-one.cause["cost"],)
 
 
 def joined(group: List[Change]) -> Change:

@@ -3,7 +3,7 @@
 import heapq
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from depyf.advise.change import Change, fails, is_late, is_open, is_shared, raises, shown_at
+from depyf.advise.change import Change, ends, fails, is_late, is_open, is_shared, raises, shown_at
 from depyf.advise.staying import kept_by
 
 
@@ -87,15 +87,27 @@ class Order:
         change, of a function once, then what costs most: which changes are listed.
         """
         spared = _spares(one) - self.told
-        return (not raises(one), not spared, is_late(one)) + self._by(one, _weight(one))
+        return _begin(one) + (not spared, is_late(one)) + self._by(one, _weight(one))
 
     def by_saving(self, one: Change) -> Tuple[Any, ...]:
-        """What ends in an exception first, then what saves most."""
-        return (not raises(one), is_late(one)) + self._by(one, _seconds(one))
+        """What ends in an exception first, then what runs uncompiled at each call and would not
+        after the change, then what saves most.
+        """
+        return _begin(one) + (not _compiles(one), is_late(one)) + self._by(one, _seconds(one))
 
     def _by(self, one: Change, seconds: float) -> Tuple[Any, ...]:
         compiles = sum(1 for value in one.each.values() if value >= _LEAST)
         return -round(seconds / self.part), -compiles, shown_at(one)
+
+
+def _begin(one: Change) -> Tuple[bool, int, bool]:
+    """What torch raises for, what the program ended at, what is outside of a training step."""
+    return not raises(one), ends(one), one.row != "training step" or is_late(one)
+
+
+def _compiles(one: Change) -> bool:
+    """Whether a function that runs uncompiled at each call is compiled after a change."""
+    return any(fails(each) and kept_by(one, each)[0] is None for each in (one,) + one.gone)
 
 
 def _spares(one: Change) -> Set[Any]:
@@ -107,6 +119,6 @@ def _spares(one: Change) -> Set[Any]:
     }
 
 
-def rank_of(one: Change) -> Tuple[bool, bool, bool, float]:
+def rank_of(one: Change) -> Tuple[Any, ...]:
     """The place of a change by itself: what raises first, what runs uncompiled, what costs most."""
-    return not raises(one), not _spares(one), is_late(one), -_weight(one)
+    return _begin(one) + (not _spares(one), is_late(one), -_weight(one))

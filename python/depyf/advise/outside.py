@@ -42,7 +42,7 @@ def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:
                 again = [one for one in made if one.reasons and one.key not in change.each]
                 if again or not made:
                     spelt = uses.path_of(call.func)
-                    told = Call(file, call.lineno, spelt, _counted(called), bool(again))
+                    told = Call(file, call.lineno, spelt, _counted(file, called), bool(again))
                     found.setdefault(told[:3], told)
     return tuple(found.values())
 
@@ -76,7 +76,7 @@ def _counting_behind(change: Change) -> Tuple[Call, ...]:
     for node in [each for one in every for cause in one.cause["nodes"] for each in cause.children]:
         file, begin = node.place[0], node.resumes_at
         function = uses.function_around(file, begin) if node.is_empty and begin else None
-        counted = _counted(function, begin) if function is not None else ""
+        counted = _counted(file, function, begin) if function is not None else ""
         if counted:
             found.setdefault((file, begin), Call(file, begin, "", counted, False))
     return tuple(found.values())
@@ -127,19 +127,22 @@ def counts_in(failing: Sequence[Change]) -> Tuple[Tuple[str, int, str], ...]:
     found: Dict[Tuple[str, int, str], None] = {}
     for node in (node for one in failing for node in one.cause["nodes"]):
         file, line = met_at(node)
-        for at in list(_counters(uses.function_around(file, line)))[:1] if line else ():
+        for at in list(_counters(file, uses.function_around(file, line)))[:1] if line else ():
             found[file, at.lineno, uses.path_of(at.target)] = None
     return tuple(found)
 
 
-def _counters(function: Any) -> Iterator[ast.AugAssign]:
-    """Where a function computes an attribute from its own value, as a counter."""
+def _counters(file: str, function: Any) -> Iterator[ast.AugAssign]:
+    """Where a function computes an attribute from its own value, as a counter: not that of a
+    tensor, of which no value takes a compile.
+    """
     for node in uses.walked(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
-            yield node
+            if not uses.holds_tensor(file, node.target):
+                yield node
 
 
-def _counted(function: Any, after: int = 0) -> str:
+def _counted(file: str, function: Any, after: int = 0) -> str:
     """The first attribute that a function computes after a line from its own value; "" for none."""
-    found = (node for node in _counters(function) if node.lineno > after)
+    found = (node for node in _counters(file, function) if node.lineno > after)
     return next((uses.path_of(node.target) for node in found), "")

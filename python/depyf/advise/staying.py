@@ -11,6 +11,8 @@ from depyf.report.words.stacks import frame_places
 Place = Tuple[str, int]
 #: a setting with which numbers that depend on values are in the graph
 _OF_NUMBERS = "capture_scalar_outputs"
+#: and one with which sizes are that depend on values
+_OF_SIZES = "capture_dynamic_output_shape_ops"
 
 
 def met_at(node: Any) -> Place:
@@ -110,6 +112,8 @@ def kept_by(change: Change, failing: Change) -> Tuple[Optional[Place], bool]:
     sorts = kept_in_graph and failing.file == node.place[0]
     ordered = uses.sorted_at(failing.file, failing.line) if sorts else 0
     needed = _needed_in(node, change.advice, ordered, failing.row in _CLOCKS)
+    if _OF_SIZES in settings_in(change.advice) and failing.file == node.place[0]:
+        needed += uses.sized_lines(failing.file, failing.line)[1:]  # it removes the first decision
     orders = failing.row in breaks.BECOME_TENSORS
     line = foreseen(node, removed_by(change), needed, orders)
     return ((node.place[0], line) if line else None), False
@@ -186,10 +190,13 @@ def failing_in(change: Change) -> List[Change]:
 
 def recompiled_behind(change: Change, every: List[Change]) -> List[Change]:
     """The changes, of a list, of recompiles of what is behind the breaks of a change, for what the
-    function before the break is not compiled again. Without the break, all of the function is.
+    function before the break is not compiled again. Without the break, all of the function is: not
+    where another break is between, nor for what comes from the break or is set at its line.
     """
     causes = [one.cause for one in (change,) + change.also if one.kind == "break"]
     frames, own = _behind(causes)
+    removed = {(one["break"]["file"], one["break"]["line"]) for one in causes}
+    made = _set_at(removed)
     found = []
     for one in every:
         for each in (one,) + one.also:
@@ -198,10 +205,30 @@ def recompiled_behind(change: Change, every: List[Change]) -> List[Change]:
             reason = each.cause["reason"]
             again = [node for node in each.cause["nodes"] if node.frame in frames]
             often = len(again) > 1 or any(node.is_limit for node in again)
+            often = often and not any(_is_made(node, made, removed) for node in again)
             if often and reason["name"] not in own and not _goes(again, causes):
                 found.append(one)
                 break
     return found
+
+
+def _set_at(places: Set[Place]) -> Set[str]:
+    """The last parts of the names that some lines assign."""
+    return {one.rpartition(".")[2] for at in places for one in uses.assigned_at(*at)}
+
+
+def _is_made(node: Any, made: Set[str], removed: Set[Place]) -> bool:
+    """Whether a recompile is for a value, alone or beside others, that some breaks make: it is
+    handed on across one of them, or its name is set at one.
+    """
+    at = (node.place[0], node.resumes_at)
+    for reason in node.reasons[:1]:
+        names = [reason["name"], reason["beside"], *reason["differing"]]
+        for name in filter(None, names):
+            known = dict(reason, name=name, failed=name, raw="")
+            if at in removed and node.hands_on(known) or name.rpartition(".")[2] in made:
+                return True
+    return False
 
 
 def _goes(nodes: List[Any], causes: List[Dict[str, Any]]) -> bool:
@@ -211,17 +238,19 @@ def _goes(nodes: List[Any], causes: List[Dict[str, Any]]) -> bool:
 
 
 def _behind(causes: List[Dict[str, Any]]) -> Tuple[FrozenSet[Any], Set[str]]:
-    """(the functions that go on behind some breaks, the names for which what is before them is
-    compiled again).
+    """(the functions that go on behind some breaks, up to the next one; the names for which what is
+    before them is compiled again).
     """
     before = [node for cause in causes for node in cause["nodes"]]
+    removed = {(one["break"]["file"], one["break"]["line"]) for one in causes}
     frames: Set[Any] = set()
     work = [one for node in before for one in node.children]
     while work:
         node = work.pop()
         if node.frame not in frames:
             frames.add(node.frame)
-            work += node.children
+            if all((one["file"], one["line"]) in removed for one in node.cuts):
+                work += node.children  # else another break is in front of these
     own = {
         one["name"]
         for node in before

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION, breaks
-from depyf.advise.change import Change, is_open, shown_at
+from depyf.advise.change import Change, is_open, raises, shown_at
 from depyf.advise.listing import Advice
 from depyf.advise.patches import beyond
 from depyf.advise.uncompiled import left_untold, uncompiled
@@ -88,6 +88,7 @@ def text(
     told_of = _told_of(listed)
     raised = _raised(causes, told_of, links)
     rows[:0] = _backward_twice(document, nodes, links) + raised
+    rows[:0] = _ended(document, bool(raised) or any(map(raises, listed)))
     if normal:
         rows += ["what needs no action:"] + normal
     rows += _without_advice(found, causes, told_of, links) + _hinted(causes, told_of, links)
@@ -125,6 +126,21 @@ def _backward_twice(document: Document, nodes: List[Any], links: bool) -> List[s
     every = [one for node in nodes for one in node.breaks if one["row"] == "backward"]
     met = [place(*one, links) for one in dict.fromkeys((it["file"], it["line"]) for it in every)]
     return [_TWICE % " and ".join(met)] if len(met) > 1 else []
+
+
+def _ended(document: Document, is_told: bool) -> List[str]:
+    """The exception with which a program ended that came in code of torch's.
+
+    Args:
+        is_told: whether it is told elsewhere what torch raised.
+    """
+    from depyf.report import words
+
+    what, where = words.of_exception(document.get("raised_at") or {})
+    if is_told or not document.get("error") or not where:
+        return []
+    first = str(document["error"]).split("\n")[0]
+    return [shown("the program ended with %s: %s" % (what, first)), "   " + shown(where)]
 
 
 _TWICE = (

@@ -7,6 +7,7 @@ from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
 from depyf.advise.change import (
     Change,
+    ends,
     fails,
     is_open,
     is_shared,
@@ -42,8 +43,10 @@ def asked_first(change: Change) -> Set[str]:
     return {at for one in found for at in one.split(", ")}
 
 
-#: rows that name the line which needs the number of a tensor
-_NEEDED = tuple(one for one in breaks.BY_KEY if one.startswith("item "))
+#: rows that name the line which needs the number of a tensor, or makes a list of one
+_NEEDED = tuple(
+    one for one in breaks.BY_KEY if one.startswith("item ") or one.endswith("shape in a list")
+)
 
 
 def told_at(change: Change) -> Set[str]:
@@ -60,6 +63,8 @@ def told_at(change: Change) -> Set[str]:
 
 def saving(change: Change) -> str:
     """What a change saves, in words."""
+    if ends(change) < 2:
+        return "no figure"  # what runs after it is not known
     if change.left or change.first:
         return "no figure yet"
     if change.kept_out or stays_uncompiled(change) or not all(rests(change).values()):
@@ -285,13 +290,19 @@ def float_first(change: Change, every: List[Change]) -> List[Change]:
 
 def left_out(change: Change) -> str:
     """Why a change is among those worth most, whatever it saves of compiling."""
+    end = "" if change.words.endswith(".") else "."
+    ended = end + _ENDED if not ends(change) else ""
     failing = [one for one in (change,) + change.also + change.gone if fails(one)]
-    if not failing:
-        return ""
+    return ended + _left_uncompiled(change, failing, "" if ended else end) if failing else ended
+
+
+_ENDED = " The program ended with an exception in code that torch made here."
+
+
+def _left_uncompiled(change: Change, failing: List[Change], end: str) -> str:
     ended = [one for one in failing if one.cause["failure"].get("raised")]
     failing = [one for one in failing if one not in ended]
     nodes = [one.cause["nodes"][0] for one in failing]
-    end = "" if change.words.endswith(".") else "."
     if ended:
         at = _in_words([place(*shown_at(one), False) for one in ended])
         end += " At %s torch raises an exception to the program." % at

@@ -25,6 +25,7 @@ from depyf.legend import (
     cell_note,
     contents_note,
     copied_back_note,
+    graph_calls_note,
     legend,
     lifetime_note,
     own_value_note,
@@ -32,7 +33,6 @@ from depyf.legend import (
     table_of_globals,
     table_of_parameters,
     unused_note,
-    graph_calls_note,
     with_named_objects,
     wrapped,
 )

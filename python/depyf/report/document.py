@@ -202,7 +202,7 @@ _ENTRY = {
     "conditions": [[""]],
 }
 
-_RAISED = {"by": "", "file": "", "line": 0, "function": "", "program": ""}
+_RAISED = {"by": "", "file": "", "line": 0, "function": "", "program": "", "compile_id": ""}
 _TIMING = {"median": 0.0, "low": 0.0, "high": 0.0}
 _MEMORY = {"peak": 0.0, "kept": 0.0, "device": ""}
 _NONFINITE = [{"function": "", "found": False, "text": ""}]

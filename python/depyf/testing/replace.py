@@ -14,9 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any, Counter, Dict, Iterator, List, Sequence
 
 import pytest
-from typing import Any, Counter, Dict, Iterator, List, Sequence
 
 from depyf.model import Run
 

@@ -9,8 +9,8 @@ from depyf.torch import compat, guards
 from depyf.torch.capture import Session
 from depyf.torch.codes import resume_code
 from depyf.torch.fullcode import render
-from depyf.trace.guard_text import name_whole_paths
 from depyf.torch_wrappers import unwrapped
+from depyf.trace.guard_text import name_whole_paths
 
 
 def _code_of(target: Any) -> types.CodeType:

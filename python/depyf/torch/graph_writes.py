@@ -8,7 +8,7 @@ import re
 from typing import Any, Dict, FrozenSet, Iterator, List, Sequence, Tuple
 
 from depyf.torch.compat.graphs import memory_of
-from depyf.trace.graph_rows import INPUT, IN_PLACE, OPERATION, OUTPUT, PARAMETER, Writes
+from depyf.trace.graph_rows import IN_PLACE, INPUT, OPERATION, OUTPUT, PARAMETER, Writes
 
 #: what the kinds of nodes are called in torch.fx
 KINDS = {"placeholder": INPUT, "get_attr": PARAMETER, "output": OUTPUT}

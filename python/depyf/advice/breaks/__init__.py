@@ -21,6 +21,7 @@ from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, WHILE
 from depyf.advice.breaks.numbers import ALSO_USED, DECIDED_FIRST, DRAWN_FIRST
+from depyf.advice.breaks.shapes import LISTED_FIRST
 
 __all__ = [
     "ALSO_USED",
@@ -35,6 +36,7 @@ __all__ = [
     "FORMATTED_OUTSIDE",
     "LEAVES",
     "LIBRARY",
+    "LISTED_FIRST",
     "LOOP",
     "MISSING_TOOLS",
     "OF_CONDITIONS",

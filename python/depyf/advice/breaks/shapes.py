@@ -87,6 +87,33 @@ def f(x, times):
 
 result = f(torch.tensor([1, 2, 3]), torch.tensor([1, 2, 3]))
 """
+_LISTED = """
+@torch.compile(backend="eager")
+def f(x):
+    places = torch.nonzero(x > 0).squeeze(-1).tolist()
+    return x * 2, places
+
+result = f(torch.tensor([1.0, -2.0, 3.0]))
+"""
+_CTC = """
+inputs = [torch.linspace(-1, 1, 120).view(3, 8, 5) * k for k in (1, 2)]
+targets = torch.tensor([[1, 2], [2, 3], [4, 1]])
+lengths = torch.tensor([2, 2, 1])
+
+@torch.compile(backend="eager")
+def f(x, given):
+    kept = torch.div(given + 1, 2, rounding_mode="floor")
+    logs = x.log_softmax(-1).transpose(0, 1)
+    return torch.nn.functional.ctc_loss(logs, targets, kept, lengths)
+
+result = [f(x, torch.tensor([15, 13, 11])) for x in inputs]
+"""
+#: what is to be done before torch's setting for such operations, where the run has code at which
+#: torch raises an error with it
+LISTED_FIRST = (
+    "First change {at}, where Python makes a list of such a result: the setting applies to the "
+    "whole program, and with it torch may raise an error there. Then "
+)
 #: what comes with torch's setting for operations whose result has a shape by a tensor's values
 _ALL_SUCH = (
     "The setting applies to all such operations of the program. torch may raise an error where "
@@ -116,7 +143,70 @@ def _shape(key: str, words: str, help: Iterable[Help], where: str = "", names: s
     )
 
 
+#: the operators of which torch knows the result with that setting
+_KNOWN = (
+    "_unique",
+    "_unique2",
+    "bincount",
+    "index",
+    "masked_select",
+    "nonzero",
+    "repeat_interleave",
+    "unique_consecutive",
+    "unique_dim",
+)
+
+
 ROWS = (
+    _shape(
+        "dynamic shape in a list",
+        "The shape of the result depends on a tensor's values, and {at} makes a Python list of it. "
+        "torch's capture_dynamic_output_shape_ops does not help: with it, torch raises an error.",
+        [
+            helps(
+                "Return the tensor, and call .tolist() outside of the compiled function.",
+                _LISTED,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x > 0
+
+doubled, positive = f(torch.tensor([1.0, -2.0, 3.0]))
+result = doubled, torch.nonzero(positive).squeeze(-1).tolist()
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ lists it",
+        names=r"\n\? (?P<at>line \d+) lists it",
+    ),
+    _shape(
+        "shape that torch does not know",
+        "The shape of the result of {operator} depends on a tensor's values. torch's "
+        "capture_dynamic_output_shape_ops does not help: with it, torch knows no shape either.",
+        [
+            helps(
+                "Return what the operator is given, and call it outside of the compiled function.",
+                _CTC,
+                """
+inputs = [torch.linspace(-1, 1, 120).view(3, 8, 5) * k for k in (1, 2)]
+targets = torch.tensor([[1, 2], [2, 3], [4, 1]])
+lengths = torch.tensor([2, 2, 1])
+
+@torch.compile(backend="eager")
+def f(x, given):
+    kept = torch.div(given + 1, 2, rounding_mode="floor")
+    return x.log_softmax(-1).transpose(0, 1), kept
+
+result = []
+for x in inputs:
+    logs, kept = f(x, torch.tensor([15, 13, 11]))
+    result.append(torch.nn.functional.ctc_loss(logs, targets, kept, lengths))
+""",
+            ),
+        ],
+        where=r"\baten\.(?!(%s)\.)\w+" % "|".join(_KNOWN),
+        names=r"\baten\.(?P<operator>\w+)",
+    ),
     _shape(
         "sums of weights",
         "torch.bincount returns one sum of weights for each value from 0 to the greatest one, so "

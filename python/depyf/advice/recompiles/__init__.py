@@ -5,11 +5,21 @@ the thing as torch names it, `{variable}` the same where it is one plain name, `
 dimension, `{before}` a value, `{marks}` are calls that mark sizes as dynamic.
 """
 
-from depyf.advice.recompiles import containers, floats, integers, lists, modes, objects, sizes
+from depyf.advice.recompiles import (
+    containers,
+    counters,
+    floats,
+    integers,
+    lists,
+    modes,
+    objects,
+    sizes,
+)
 
 ROWS = (
     *sizes.ROWS,
     *integers.ROWS,
+    *counters.ROWS,
     *floats.ROWS,
     *modes.ROWS,
     *lists.ROWS,

@@ -200,9 +200,17 @@ def breaks_in(file: str, line: int, orders: bool) -> List[int]:
     """
     function = read_at(file, line)[1]
     nodes = walked(function)
+    computed = {
+        one.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if path_of(node.value.func).startswith("torch.")
+        for one in node.targets
+        if isinstance(one, ast.Name)
+    }
     reduced: Set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Assign) and _is_reduced(node.value):
+        if isinstance(node, ast.Assign) and _is_reduced(node.value, computed):
             reduced |= {one.id for one in node.targets if isinstance(one, ast.Name)}
     found = set()
     for node in nodes:
@@ -213,7 +221,9 @@ def breaks_in(file: str, line: int, orders: bool) -> List[int]:
         elif isinstance(node, (ast.If, ast.While)):
             test: Any = node.test
             parts = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
-            if any(_is_reduced(one) or getattr(one, "id", "") in reduced for one in parts):
+            if any(
+                _is_reduced(one, computed) or getattr(one, "id", "") in reduced for one in parts
+            ):
                 found.add(node.lineno)
     return sorted(found)
 
@@ -222,13 +232,18 @@ def _is_lambda(given: ast.keyword) -> bool:
     return given.arg == "key" and isinstance(given.value, ast.Lambda)
 
 
-def _is_reduced(node: Any) -> bool:
-    """Whether an expression is plainly one value of a tensor, as a tensor."""
+def _is_reduced(node: Any, computed: Set[str]) -> bool:
+    """Whether an expression is plainly one value of a tensor, as a tensor.
+
+    Args:
+        computed: the names to which the function assigns what torch computes.
+    """
     called = getattr(node, "func", None) if isinstance(node, ast.Call) else None
     if not isinstance(called, ast.Attribute) or called.attr not in _REDUCED:
         return False
     owner = path_of(called.value)
-    return owner == "torch" or isinstance(called.value, ast.Call)
+    # nothing of Python's has such a method, and what a module or an object computes is not known
+    return owner == "torch" or isinstance(called.value, ast.Call) or owner in computed
 
 
 def computed_after(file: str, line: int) -> int:

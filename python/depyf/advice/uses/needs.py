@@ -33,6 +33,7 @@ from depyf.advice.uses.trees import (
     function_starting_at,
     innermost,
     last_line,
+    parsed,
     read_at,
     statement_at,
     walked,
@@ -96,6 +97,19 @@ def indexes_tensor(file: str, line: int, name: str) -> bool:
         if isinstance(node, ast.Subscript) and path_of(unwrapped(node.slice)) == name
     ]
     return bool(indexed) and all(_is_tensor(tree, one) for one in indexed)
+
+
+def assigned_at(file: str, line: int) -> Set[str]:
+    """The names and paths of attributes that a line assigns."""
+    function = read_at(file, line)[1]
+    statement = statement_at(function, line) if function is not None else None
+    return assigned(statement) if statement is not None else set()
+
+
+def holds_tensor(file: str, node: Any) -> bool:
+    """Whether what an expression names is plainly a tensor: see `_is_tensor`."""
+    tree = parsed(file)
+    return tree is not None and _is_tensor(tree, node)
 
 
 def _is_tensor(tree: ast.Module, node: Any) -> bool:
@@ -314,15 +328,6 @@ def asserted_at(file: str, line: int) -> int:
     return where_used(file, line, _asserted)
 
 
-def sized_at(file: str, line: int) -> int:
-    """The line that decides on the size of what a line assigns; 0 as above."""
-    tree, function = read_at(file, line)
-    statement = statement_at(function, line) if function is not None else None
-    if tree is None or statement is None or not hasattr(statement, "end_lineno"):
-        return 0
-    return first_needing(tree, function, assigned(statement), line, _sizes, deep=True)
-
-
 def needed_at(file: str, line: int, name: str) -> int:
     """The line, in the function around a line, that needs the value of a name: as `decided_at`."""
     return where_needed(file, line, name, _python_needs)
@@ -468,6 +473,8 @@ def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             return
     if isinstance(node, ast.Subscript):
         yield from _texts_of(node.slice)
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        yield node.left  # Python compares it with each element
     yield from _python_needs(tree, node)
 
 
@@ -488,21 +495,6 @@ def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 
 def _tests_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     yield from tests_of(node)
-
-
-def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
-    """The expressions on the size of which a node decides."""
-    for test in tests_of(node):
-        for one in ast.walk(test):
-            if isinstance(one, ast.Attribute) and one.attr in (
-                "shape",
-                "size",
-                "numel",
-                "nelement",
-            ):
-                yield one.value
-            elif isinstance(one, ast.Call) and getattr(one.func, "id", "") == "len":
-                yield from one.args
 
 
 def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

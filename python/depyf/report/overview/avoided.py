@@ -34,10 +34,10 @@ _HELP = {
     _MISSED: _KEEP,
     _KERNELS: _KEEP,
     _NO_BACKWARD: (
-        "Each process prepares these again: of a graph with gradients, torch saves what AOTAutograd "
-        "made only once its backward pass is compiled, and none was in this run. Where none is "
-        "wanted, as in inference, call the compiled function under torch.no_grad() or "
-        "torch.inference_mode()."
+        "Each process prepares these again: of a graph with gradients, torch saves what "
+        "AOTAutograd made only once its backward pass is compiled, and none was in this run. "
+        "Where none is wanted, as in inference, call the compiled function under "
+        "torch.no_grad() or torch.inference_mode()."
     ),
     _IN_TURN: (
         "torch._inductor.config.compile_threads (TORCHINDUCTOR_COMPILE_THREADS) is 1: with more, "

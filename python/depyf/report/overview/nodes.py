@@ -82,7 +82,9 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
             for node in of_run:
                 node.called_by_plain_code()
         failed = [node.failure for node in of_run if node.failure]
-        words.name_needed([one for node in of_run for one in node.breaks] + failed)
+        met = [one for node in of_run for one in node.breaks] + failed
+        words.name_needed(met)
+        words.name_listed(met)
         advise_of_floats(of_run)
         advise_of_constants(of_run)
         advise_limits(of_run)

@@ -184,6 +184,7 @@ def _cause_first(node: "Node", found: List[words.Said]) -> List[words.Said]:
 
     def key(reason: words.Said) -> Tuple[bool, bool]:
         of_another = reason["row"] in apart or _is_of_another_state(node, reason, found)
+        of_another = of_another or _is_of_another_rank(node, reason, found)
         other = objects[id(reason)] is not None or bool(_wrapped_before(node, reason))
         return other, of_another
 
@@ -237,6 +238,22 @@ def _is_of_another_state(node: "Node", reason: words.Said, reasons: Sequence[wor
         return False
     others = [one for one in reasons if one["row"] not in advice.NO_ACTION]
     return any(state_of(reason, node.tried(one["tried"])) == made for one in others)
+
+
+def _is_of_another_rank(node: "Node", reason: words.Said, reasons: Sequence[words.Said]) -> bool:
+    """Whether an entry is for another number of dimensions, where another entry, for that of the
+    call, does not fit for another reason.
+    """
+    if reason["row"] != "rank":
+        return False
+    name = words.short(reason["name"])
+    others = [node.tried(one["tried"]) for one in reasons if one["row"] != "rank"]
+    ranks = [_rank(one, name) for one in others if one is not None]
+    return bool(_rank(node.entry, name)) and _rank(node.entry, name) in ranks
+
+
+def _rank(entry: Document, name: str) -> int:
+    return sum(1 for tensor, _ in sizes_of(entry) if tensor == name)
 
 
 def _say_why_constant(node: "Node", reason: words.Said) -> None:

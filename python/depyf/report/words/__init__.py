@@ -33,7 +33,6 @@ from depyf.report.words.breaks import (
     gives_up,
     is_logged_alone,
     leave_out,
-    name_needed,
     of_break,
     runs_on_from,
 )
@@ -63,19 +62,20 @@ from depyf.report.words.failures import (
     of_exception,
     of_failure,
     of_nothing,
+    outcome,
     skipped_at,
     skipped_by,
-    outcome,
 )
+from depyf.report.words.first import name_listed, name_needed
 from depyf.report.words.forms import describe_sizes, describe_stride
 from depyf.report.words.identity import identity_in_words
 from depyf.report.words.objects import (
     OBJECT,
     describe_apart,
-    describe_in_turn,
-    describe_methods,
     describe_dispatch,
     describe_free,
+    describe_in_turn,
+    describe_methods,
     describe_object,
     describe_other_object,
     describe_state_of_object,
@@ -178,6 +178,7 @@ __all__ = [
     "keep_unless_dynamic",
     "leave_out",
     "name_decided",
+    "name_listed",
     "name_needed",
     "name_readers",
     "names_its_value",

@@ -34,7 +34,7 @@ _GIVEN_UP = re.compile(
     r"^Skipping (the )?(frame|function)|Failed to handle graph break gracefully", re.MULTILINE
 )
 #: how a patch begins that changes no line but adds a setting
-_SETS = "torch._dynamo.config."
+SETS = "torch._dynamo.config."
 #: a resume function that torch gives up, and no function as a whole
 OF_REST = re.compile(r"(^\s*File .*, in |frame skipped: )torch_dynamo_resume_in_", re.MULTILINE)
 _REPORT_HINT = re.compile(
@@ -60,7 +60,7 @@ _USES = (
 )
 #: that torch does not keep a list in the graph, as it is of no integers
 _OF_FLOATS = re.compile(r"^Tensor\.tolist\(\) with non-integer")
-_SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
+SIZED = re.compile(r"^dynamic shape operator", re.IGNORECASE)
 _PRINTS = re.compile(r"\bbuiltin (operator )?`?print\b")
 #: a branch on a number that a tensor's values decide, such as the size of what a mask keeps
 _OF_NUMBER = re.compile(r"attempted to jump with SymNodeVariable")
@@ -132,7 +132,7 @@ def of_break(found: Document) -> Said:
     given = _given(row, names, raw, filename, line, stack)
     foreign = bool(row and row.key not in break_rows.AROUND and in_others_library(filename, stack))
     if foreign:  # of what is done about the line, only a setting is the reader's
-        given = [one for one in given if one[1].startswith(_SETS)]
+        given = [one for one in given if one[1].startswith(SETS)]
     help = [text for text, _ in given]
     return {
         # torch ends some with a colon, behind which stood more
@@ -175,11 +175,13 @@ def _told_by_source(
         told += "\n? line %d draws it" % drawn
     elif _NUMBER.search(reason):
         one_of_some = _OF_FLOATS.search(reason) and uses.makes_lists(filename, line)
-        used, what = (0, "") if one_of_some else _use_of(filename, line)
+        used, what = (0, "") if one_of_some else use_of(filename, line)
         told += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
         told += "\n? line %d %s it" % (used, what) if used else ""
-    elif _SIZED.search(reason):
+    elif SIZED.search(reason):
         used = uses.sized_at(filename, line)
+        listed = uses.listed_at(filename, line)
+        told += "\n? line %d lists it" % listed if listed else ""
         told += "\n? line %d asks for its size" % used if used else ""
         told += _left_out(filename, used) if used else ""
         told += "\n? does more than skip" if uses.replaced_at(filename, used) else ""
@@ -287,57 +289,6 @@ def _lines(lines: Iterable[int]) -> str:
     return ", ".join("line %d" % one for one in lines)
 
 
-#: rows of a number that Python needs at once
-_NEEDED = (
-    "item that decides",
-    "item that picks the largest",
-    "item that orders",
-    "item that is printed",
-    "item as an index",
-    "tensor as an index",
-    "item in a list",
-    "item in a list by a hook",
-    "item in a text",
-    "item that picks an element",
-    "index into numpy's array",
-)
-#: the row of a number of which torch made a tensor, and with that setting does not get it back
-_DRAWN_ROW = "number drawn by Python"
-
-
-def name_needed(found: Sequence[Said]) -> None:
-    """Says, beside a setting that keeps numbers in the graph, which lines of the same run need one
-    at once, and at which torch raises an error with it.
-
-    Args:
-        found: what is said of the breaks of one run.
-    """
-    needed = [one for one in found if one["row"] in _NEEDED]
-    used = [(one["file"], one["line"], _use_of(one["file"], one["line"])[0]) for one in needed]
-    drawn = [
-        (one["file"], uses.drawn_at(one["file"], one["line"]) or one["line"])
-        for one in found
-        if one["row"] == _DRAWN_ROW
-    ]
-    items = {(one["file"], one["line"]) for one in found if one["row"] == "item"}
-    drawn += [(file, at) for file, line in items for at in uses.draws_in(file, line)]
-    begins = [
-        form.format(at=", ".join(short_place(*one) for one in sorted(set(places))))
-        for form, places in (
-            (break_rows.DRAWN_FIRST, drawn),
-            (break_rows.DECIDED_FIRST, [(file, at or line) for file, line, at in used]),
-        )
-        if places
-    ]
-    begin = "".join(begins[:1] + [one.replace("First ", "", 1) for one in begins[1:]])
-    for one in found if begin else ():
-        if one["row"] == "item":
-            one["help"] = [
-                begin + text if patch.startswith(_SETS) and not text.startswith(begin) else text
-                for text, patch in zip(one["help"], one["patches"])
-            ]
-
-
 #: rows of what logs, and the functions of `logging` that torch can call after the graph
 _LOGS = ("log that is asked", "log", "log function")
 _REORDERED = re.compile(r"^logging\.(debug|info|warn|warning|error|critical|exception|log)$")
@@ -394,7 +345,7 @@ def _is_of_hook(filename: str, line: int, stack: Sequence[str]) -> bool:
 _CALLS_HOOK = re.compile(r"^\s*hook_result = hook\(self, args,", re.M)
 
 
-def _use_of(filename: str, line: int) -> Tuple[int, str]:
+def use_of(filename: str, line: int) -> Tuple[int, str]:
     """(line that decides what helps for a Python number that a line makes of a tensor, what it does
     with it); (0, "") for none.
     """

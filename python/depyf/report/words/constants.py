@@ -7,10 +7,10 @@ from typing import Any, Dict, Iterable, List, Sequence, Tuple
 from depyf.advice import conditions, flows, tensor_arguments, uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.rows import (
-    KEPT,
     CONSTANT_OF_FLOAT,
     DECIDES,
     EQUAL,
+    KEPT,
     advise,
     argument_of,
     condition_row,
@@ -479,7 +479,7 @@ def describe_any(
         return
     if not is_read:
         return
-    if found["row"] in ("counter", "counter that decides", "counter that indexes"):
+    if found["row"].startswith("counter") and found["row"] != "counter in a dict":
         advise(found, "integer attribute")
     if found["row"] in ("float", "float attribute") and decides_on(found):
         advise(found, "float that decides")

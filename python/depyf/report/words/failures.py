@@ -340,6 +340,11 @@ def is_of_torch(filename: str) -> bool:
     return in_library(filename) and bool(_OF_TORCH.search(filename)) or "<eval_with" in filename
 
 
+_WRONG_CODE = (
+    "Where the program has no such exception with TORCH_COMPILE_DISABLE=1, torch made wrong code."
+)
+
+
 def of_exception(raised: Mapping[str, Any]) -> Tuple[str, str]:
     """An exception that ended a block: what stands in front of its message, and what behind it.
 
@@ -352,10 +357,13 @@ def of_exception(raised: Mapping[str, Any]) -> Tuple[str, str]:
     if raised.get("by") == "generated":
         said = "%s raised it, which is code that torch made of %s. " % (at, raised.get("function"))
         said += known if program else "Which line of the program it is for is not known."
-        return "an exception", said + (
-            " Where the program has no such exception with TORCH_COMPILE_DISABLE=1, torch made "
-            "wrong code."
+        return "an exception", said + " " + _WRONG_CODE
+    if raised.get("by") == "resumed":
+        said = "It came at %s, in the rest of %s that torch made behind a graph break. " % (
+            at,
+            raised.get("function"),
         )
+        return "an exception", said + _WRONG_CODE
     if raised.get("by") == "torch":
         said = "torch's own code raised it (%s)" % at
         return "an exception", said + (", called from %s." % program if program else ".")

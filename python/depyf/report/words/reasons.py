@@ -250,7 +250,7 @@ def describe_container(found: Said, function_at: Tuple[str, int]) -> None:
 
 
 #: rows of an integer that changes at each call, each with advice that holds for those before, too
-_OF_COUNTERS = ("counter", "counter that indexes", "counter that decides")
+_OF_COUNTERS = ("counter", "counter that bounds", "counter that indexes", "counter that decides")
 
 
 def name_decided(found: Sequence[Said]) -> None:

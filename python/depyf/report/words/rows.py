@@ -7,6 +7,7 @@ from typing import Optional, Sequence, Set, Tuple
 from depyf.advice import recompiles as guard_rows
 from depyf.advice import uses
 from depyf.report.words.breaks import Said, advice_of
+from depyf.report.words.stacks import short_place
 
 EQUAL = re.compile(r"^(?P<name>[^=<>!]+?) == (?P<before>.+)$", re.DOTALL)
 #: how torch writes the value at a position of a dict, such as the outputs of a model
@@ -57,6 +58,11 @@ def advise(found: Said, key: str, **names: str) -> None:
             key, decides = "counter that indexes", False
         elif decides:
             key = "counter that decides"
+        elif uses.bounds_at(found["file"], found["line"], found["name"]):
+            key = "counter that bounds"
+            names["at"] = short_place(
+                found["file"], uses.bounds_at(found["file"], found["line"], found["name"])
+            )
         elif _IN_DICT.match(found["name"]) and _changes_others(found):
             key = "counter in a dict"
             names["owner"] = found["name"].partition("[")[0]

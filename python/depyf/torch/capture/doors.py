@@ -8,11 +8,11 @@ from depyf import own
 from depyf.interrupts import pass_on
 from depyf.model import Run
 from depyf.plain import is_one_of
+from depyf.terminal import shown
 from depyf.torch import compat
 from depyf.torch.capture.hub import hub
 from depyf.torch.capture.session import Session
 from depyf.torch.capture.warned import warn
-from depyf.terminal import shown
 from depyf.torch.dump import DUMP_LIMIT, DumpWriter, EarlierDump
 from depyf.torch.fullcode import forget_texts
 

@@ -1,5 +1,6 @@
 """What is known of a run only when its block ends: who raised, guards, whose code runs."""
 
+import linecache
 import re
 import types
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
@@ -26,18 +27,27 @@ from depyf.trace.records import Resets
 _FRAME = re.compile(r"(.*):(\d+) in (\S+): ", re.DOTALL)
 
 
+#: a line of a program that raises by itself
+_RAISES = re.compile(r"\s*(raise|assert)\b")
+
+
 def raised_at(run: Run, frames: List[Tuple[types.CodeType, int]]) -> Dict[str, Any]:
     made = {id(entry.code): (function, entry) for function, entry in _with_code(run)}
     code, line = frames[-1]
     function, entry = made.get(id(code), (None, None))
     by = "program"
+    rest_of, at = resumed(name_of(code))
     if entry is not None:
         by = "generated"
+    elif at and not _RAISES.match(linecache.getline(file_of(code), line)):
+        by = "resumed"
     elif words.is_of_torch(file_of(code)):
         by = "torch"
     place, program = (file_of(code), line), ""
     if entry is not None and function is not None:
         program = _program_line(entry, function, line)
+    elif by == "resumed":
+        program = "%s:%d" % place
     elif by == "torch":
         own = [
             (made.get(id(one), (None, None)), one, at)
@@ -47,14 +57,16 @@ def raised_at(run: Run, frames: List[Tuple[types.CodeType, int]]) -> Dict[str, A
         for (of, known), one, at in own[-1:]:
             program = "%s:%d" % (file_of(one), at)
             if known is not None and of is not None:
-                program = _program_line(known, of, at)
+                program, entry = _program_line(known, of, at), known
     title = function.title_of(entry) or function.title if function and entry else ""
+    title = rest_of if by == "resumed" else title
     return {
         "by": by,
         "file": place[0],
         "line": place[1],
         "function": title,
         "program": program,
+        "compile_id": entry.compile_id if entry is not None else "",
     }
 
 

@@ -8,7 +8,6 @@ from depyf.interrupts import pass_on
 from depyf.torch.compat.probes import _found, note_unavailable, probe, require_torch
 from depyf.torch.compat.switches import find_set_stance
 
-
 _CONTEXT = "compile context"
 
 

@@ -5,7 +5,6 @@ import sys
 from typing import Any, Callable, Dict, Optional
 
 from depyf.plain import name_of
-
 from depyf.torch.compat.probes import DYNAMO_HOOKS, note_unavailable, probe
 from depyf.torch.compat.records import find_trace_structured
 from depyf.torch.compat.unseen import find_set_eval_frame, untraced

@@ -1,0 +1,91 @@
+"""What is to be changed before a setting of torch's, as the run has code that it does no good."""
+
+import re
+from typing import Sequence
+
+from depyf.advice import breaks as break_rows
+from depyf.advice import uses
+from depyf.report.words.breaks import SETS, SIZED, Said, use_of
+from depyf.report.words.stacks import short_place
+
+#: rows of a number that Python needs at once
+_NEEDED = (
+    "item that decides",
+    "item that picks the largest",
+    "item that orders",
+    "item that is printed",
+    "item as an index",
+    "tensor as an index",
+    "item in a list",
+    "item in a list by a hook",
+    "item in a text",
+    "item that picks an element",
+    "index into numpy's array",
+)
+
+#: the row of a number of which torch made a tensor, and with that setting does not get it back
+_DRAWN_ROW = "number drawn by Python"
+
+
+def name_needed(found: Sequence[Said]) -> None:
+    """Says, beside a setting that keeps numbers in the graph, which lines of the same run need one
+    at once, and at which torch raises an error with it.
+
+    Args:
+        found: what is said of the breaks of one run.
+    """
+    needed = [one for one in found if one["row"] in _NEEDED]
+    used = [(one["file"], one["line"], use_of(one["file"], one["line"])[0]) for one in needed]
+    drawn = [
+        (one["file"], uses.drawn_at(one["file"], one["line"]) or one["line"])
+        for one in found
+        if one["row"] == _DRAWN_ROW
+    ]
+    items = {(one["file"], one["line"]) for one in found if one["row"] == "item"}
+    drawn += [(file, at) for file, line in items for at in uses.draws_in(file, line)]
+    begins = [
+        form.format(at=", ".join(short_place(*one) for one in sorted(set(places))))
+        for form, places in (
+            (break_rows.DRAWN_FIRST, drawn),
+            (break_rows.DECIDED_FIRST, [(file, at or line) for file, line, at in used]),
+        )
+        if places
+    ]
+    begin = "".join(begins[:1] + [one.replace("First ", "", 1) for one in begins[1:]])
+    for one in found if begin else ():
+        if one["row"] == "item":
+            one["help"] = [
+                begin + text if patch.startswith(SETS) and not text.startswith(begin) else text
+                for text, patch in zip(one["help"], one["patches"])
+            ]
+
+
+def name_listed(found: Sequence[Said]) -> None:
+    """Says, beside a setting that keeps sizes in the graph which depend on values, at which lines
+    of the same run torch may raise an error with it.
+
+    Args:
+        found: what is said of the breaks of one run.
+    """
+    listed = [
+        (one["file"], uses.listed_at(one["file"], one["line"]) or one["line"])
+        for one in found
+        if one["row"] == _LISTED_ROW
+    ]
+    sized = {(one["file"], one["line"]) for one in found if SIZED.search(one["what"])}
+    listed += [(file, at) for file, line in sized for at in uses.lists_in(file, line)]
+    at = ", ".join(short_place(*one) for one in sorted(set(listed)))
+    begin = break_rows.LISTED_FIRST.format(at=at)
+    for one in found if listed else ():
+        one["help"] = [
+            begin + re.sub("^If ", "if ", text)
+            if _OF_SIZES in text and not text.startswith(begin)
+            else text
+            for text in one["help"]
+        ]
+
+
+#: the row of a result of which Python makes a list, and torch's setting for its shape
+_LISTED_ROW = "dynamic shape in a list"
+
+_OF_SIZES = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
