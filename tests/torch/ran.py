@@ -17,7 +17,8 @@ import tempfile
 import warnings
 from collections import namedtuple
 
-HEAD = """import contextlib
+HEAD = """import collections
+import contextlib
 import functools
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -28,6 +29,21 @@ kept = []
 
 
 stats = {}
+
+
+Point = collections.namedtuple("Point", "rate at")
+points = [Point(0.5, 1), Point(2, 3)]
+
+
+class Meter:
+    total, count = 0.0, 0
+
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+
+meter = Meter()
 
 
 class Keep:
@@ -52,7 +68,7 @@ class Layer(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.linear = torch.nn.Linear(3, 3)
-        self.factor, self.count = %(factor)s, 0
+        self.factor, self.count, self.store = %(factor)s, 0, {"a": 4}
 
     def forward(self, x):
 %(layer)s        return self.linear(x) * self.factor
@@ -172,6 +188,9 @@ FIRST = (
     "if n != 1 and n != 3:\n    x = x + 2\n",
     "x = Sub().fn(x)\n",
     "if any(row.mean() > T for row in (x, x + 1)):\n    x = x + 1\n",
+    "x = x * points[0].rate + points[1].at\n",
+    "layer.store['a'] = layer.store['a'] + 2\nx = x + layer.store['a']\n",
+    "meter.update(float(x.detach().sum()))\n",
 )
 HOOKS = (
     "",
@@ -588,7 +607,8 @@ def _unread(entry, dump):
 
 #: what stands for one value in a guard
 _LITERAL = re.compile(
-    r"([LG])\['((?!__n|__r)\w+)'\](?:\.((?!__|training$)\w+))? == (-?\d[\d.e+-]*|'[^']*'|True|False)$"
+    r"([LG])\['((?!__n|__r)\w+)'\]((?:\['[\w .-]+'\]|\[\d+\]|\.(?!__(?!self__)|training\b)\w+){0,4})"
+    r" == (-?\d[\d.e+-]*|'[^']*'|True|False)$"
 )
 
 
@@ -603,10 +623,11 @@ def _literals(entry, dump):
         asked = _LITERAL.match(guard.text)
         if asked is None or asked.group(2).startswith("__import_"):
             continue
-        scope, name, attribute, value = asked.groups()
-        if attribute and value in ("True", "False") or len(value) > 40:
+        scope, name, path, value = asked.groups()
+        is_attribute = re.search(r"\.\w+$", path)
+        if is_attribute and value in ("True", "False") or len(value) > 40 or "._modules[" in path:
             continue
-        whole = name + "." + attribute if attribute else name
+        whole = name + path
         if "%s is %s" % (whole, value) not in said:
             yield "%s: %s, which a guard asks to be %s, is not told" % (entry.path, whole, value)
 

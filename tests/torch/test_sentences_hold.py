@@ -1156,3 +1156,51 @@ for step in range(4):
 def test_an_exception_in_the_rest_of_a_function_is_not_said_to_be_the_programs(tmp_path):
     told, readme, by = _ended(_REST_ENDS, tmp_path)
     assert by != "program" and "exception of the program" not in readme
+
+
+_HELD = """
+import collections, enum
+
+class Mode(enum.Enum):
+    PLAIN = 1
+
+Options = collections.namedtuple("Options", "mode rate")
+
+class Meter:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+meter = Meter()
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.store = {"a": 4}
+    def forward(self, x, options, batch):
+        self.store["a"] = self.store["a"] + 2
+        x = x * options.rate if options.mode is Mode.PLAIN else x
+        return x + batch[0].rate + self.store["a"]
+
+@torch.compile(backend="eager")
+def measured(x):
+    meter.update(float(x.sum()))
+    return x * 2
+
+net = torch.compile(Net(), backend="eager")
+net(torch.ones(3), Options(Mode.PLAIN, 0.5), [Options(Mode.PLAIN, 0.25)])
+measured(torch.ones(3))
+"""
+
+
+@later
+def test_what_named_tuples_dicts_and_objects_on_the_stack_hold_is_among_the_constants(tmp_path):
+    told, file = run(_HELD, tmp_path)
+    head = file("__transformed_code_*_for_Net_forward.py")
+    for one in ("options.mode is Mode.PLAIN", "options.rate is 0.5", "batch[0].rate is 0.25"):
+        assert one in head
+    assert "self.store['a'] is 4" in head
+    head = file("__transformed_code_*_resume_in_measured*.py")
+    assert "update.__self__.total is 0.0" in head and "update.__self__.count is 0" in head

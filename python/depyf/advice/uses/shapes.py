@@ -1,4 +1,4 @@
-"""For what a program needs a shape: a decision on a size, a list of a result, a size it computes."""
+"""For what a program needs a shape: a decision on it, a list of a result, a size it computes."""
 
 import ast
 from typing import Any, Iterator, List

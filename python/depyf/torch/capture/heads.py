@@ -1,5 +1,6 @@
 """The head of a file of transformed code, and what is known of its graph before there is code."""
 
+import collections
 import enum
 import inspect
 import os
@@ -99,8 +100,11 @@ def file_name(code: types.CodeType) -> str:
     return os.path.basename(file_of(code))
 
 
-#: an argument or a global, an entry of a dictionary of arguments, or an attribute of one
-_ARGUMENT = re.compile(r"([LG])\['(\w+)'\](?:\['(\w+)'\]|\.((?!__)[A-Za-z_]\w*))?$")
+#: an argument or a global, and what it holds: entries of dictionaries, elements, attributes
+_ARGUMENT = re.compile(
+    r"([LG])\['(\w+)'\]((?:\['[\w .-]+'\]|\[\d+\]|\.(?!__(?!self__))[A-Za-z_]\w*){0,4})$"
+)
+_STEP = re.compile(r"\['([^']+)'\]|\[(\d+)\]|\.(\w+)")
 #: characters of a value, and values, that a line tells
 _MOST_OF_VALUE, _MOST_VALUES = 40, 10
 _MISSING = object()
@@ -128,20 +132,16 @@ def _constants(code: types.CodeType, held: Scopes, guarded: Mapping[str, Any]) -
     none: List[str] = []
     for source, how in guarded.items():
         match = _ARGUMENT.match(source)
-        scope, name, key, attribute = match.groups() if match is not None else ("", "", "", "")
+        scope, name, path = match.groups() if match is not None else ("", "", "")
         if name not in given and (scope != "G" or name.startswith("__")):
             continue
-        if attribute == "training":
+        if path.endswith(".training") or "._modules[" in path:
             continue
         value = held[scope == "G"].get(name, _MISSING)
-        shown_as = name
         if type(value) is dict and not value and scope == "L":
             told.append("%s is empty" % name)
-        if key:
-            value, shown_as = _entry_of(value, key), "%s[%r]" % (name, key)
-        elif attribute:
-            of = member_of if issubclass(type(value), type) else attribute_of
-            value, shown_as = of(value, attribute, _MISSING), name + "." + attribute
+        value, attribute = _reached(value, path)
+        shown_as = name + path
         if type(how) is tuple:
             fixed = [(at, size) for at, size in enumerate(how) if size is not None]
             told += ["%s.size(%d) is %d" % (shown_as, *one) for one in fixed if sized]
@@ -191,8 +191,41 @@ def _same_objects(guarded: Mapping[str, Any]) -> str:
 _SCOPE = re.compile(r"\b[LG]\['(\w+)'\]")
 
 
-def _entry_of(value: Any, key: str) -> Any:
-    return value.get(key, _MISSING) if type(value) is dict else _MISSING
+def _reached(value: Any, path: str) -> Tuple[Any, bool]:
+    """(what an object holds at a path, whether it is an attribute); nothing is computed for it."""
+    attribute = False
+    for key, index, name in _STEP.findall(path):
+        attribute = False
+        field = _field(value, name) if name else -1
+        if key or index and type(value) is dict:
+            at = key or int(index)
+            value = value.get(at, _MISSING) if type(value) is dict else _MISSING
+        elif index or field >= 0:
+            at = int(index or field)
+            if issubclass(type(value), tuple):
+                value = tuple.__getitem__(value, at) if at < tuple.__len__(value) else _MISSING
+            else:
+                value = value[at] if type(value) is list and at < len(value) else _MISSING
+        elif type(value) is types.MethodType and name == "__self__":
+            value = value.__self__
+        else:
+            attribute = True
+            of = member_of if issubclass(type(value), type) else attribute_of
+            value = of(value, name, _MISSING)
+    return value, attribute
+
+
+def _field(value: Any, name: str) -> int:
+    """The place of a field of a named tuple; -1 for none."""
+    if not issubclass(type(value), tuple) or type(member_of(type(value), name)) is not _GETTER:
+        return -1
+    fields = member_of(type(value), "_fields")
+    plain = type(fields) is tuple and all(type(one) is str for one in fields)
+    return fields.index(name) if plain and name in fields else -1
+
+
+#: of what a named tuple's class has for each field
+_GETTER = type(getattr(collections.namedtuple("_GETTER", "field"), "field"))
 
 
 def about_code(
