@@ -71,7 +71,109 @@ model = torch.compile(Model(), backend="eager")
 result = [model(torch.ones(3)) for _ in range(4)]
 """
 
+_SHOWS = """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    y = x * step
+    if step % 2 == 0:
+        print("an even step")
+    return y + 1
+
+result = [f(torch.ones(3), step) for step in (2, 3, 4, 5)]
+"""
+_PUT = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.table = set(), [0.5 * k for k in range(9)]
+
+    def forward(self, x, step):
+        self.seen.add(step)
+        return x * self.table[step]
+
+model = torch.compile(Model(), backend="eager")
+result = [model(torch.ones(3), step) for step in (2, 3, 4, 5)]
+"""
+_SET = """
+seen = set()
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    seen.add(step)
+    return x * step
+
+result = [f(torch.ones(3), step) for step in (2, 3, 4, 5)]
+"""
+_SET_OUTSIDE = """
+seen = set()
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    return x * step
+
+result = []
+for step in (2, 3, 4, 5):
+    seen.add(step)
+    result.append(f(torch.ones(3), step))
+"""
 ROWS = (
+    row(
+        "number that decides what is shown",
+        "",
+        [
+            helps(
+                "The code decides on the number whether to print or log, so torch compiles for "
+                "each side, with dynamic=True, too. Decide and print or log outside of the "
+                "compiled function.",
+                _SHOWS,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    return x * step + 1
+
+result = []
+for step in (2, 3, 4, 5):
+    result.append(f(torch.ones(3), step))
+    if step % 2 == 0:
+        print("an even step")
+""",
+            ),
+        ],
+    ),
+    row(
+        "growing set",
+        "",
+        [
+            helps(
+                "A set that the function fills is guarded by what it holds: add to it outside of "
+                "the compiled function.",
+                _SET,
+                _SET_OUTSIDE,
+            ),
+        ],
+    ),
+    row(
+        "integer in a set",
+        "",
+        [
+            helps(
+                "The code puts {name} into a set, which needs its value. Do that outside of the "
+                "compiled function, and what picks an element with it, too: pass the element.",
+                _PUT,
+                """
+class Model(torch.nn.Module):
+    def forward(self, x, factor):
+        return x * factor
+
+model = torch.compile(Model(), backend="eager")
+seen, table, result = set(), [0.5 * k for k in range(9)], []
+for step in (2, 3, 4, 5):
+    seen.add(step)
+    result.append(model(torch.ones(3), torch.tensor(table[step])))
+""",
+            ),
+        ],
+    ),
     row(
         "counter",
         "",

@@ -253,6 +253,14 @@ def elements_choose(file: str, line: int, owner: str) -> bool:
     return bool(targets) and all(one and only_chooses(file, line, one) for one in targets)
 
 
+def shows_at(file: str, line: int) -> bool:
+    """Whether the branch of a line does nothing but print or log."""
+    return any(
+        isinstance(node, ast.If) and node.test.lineno == line and shows(node)
+        for node in _branches(file, line)
+    )
+
+
 def chooses_number(file: str, line: int) -> bool:
     """Whether what a line decides is only which whole number a call is given, or whether a call is
     given the number that is tested for 0: torch.where chooses between tensors.

@@ -24,6 +24,7 @@ from depyf.advice.uses.trees import (
     function_starting_at,
     innermost,
     last_line,
+    nodes_at,
     only_named,
     parsed,
     read_at,
@@ -197,6 +198,15 @@ def _called_on(function: Any, names: Set[str]) -> Iterator[str]:
 
 #: methods of loggers that write a message
 _LOGS = frozenset("critical debug error exception info log warning write".split())
+
+
+def put_at(file: str, line: int, name: str) -> bool:
+    """Whether a line adds what has a name to a set."""
+    return any(
+        method_of(node) in ("add", "discard") and name in map(path_of, node.args)
+        for node in nodes_at(parsed(file) if file and line else None, line)
+        if isinstance(node, ast.Call)
+    )
 
 
 def shows(node: Any) -> bool:

@@ -385,6 +385,8 @@ def _constant_row(found: Said) -> str:
         return "number that is picked" if uses.picks_number(*at) else "integer that picks"
     if is_length(found):
         return "integer used as a constant"
+    if uses.put_at(*at):
+        return "integer in a set"
     if uses.tested_at(*at) or DECIDES.match(found["source"]):
         return "number condition"
     return "integer in a text" if uses.spelt_at(*at) else "integer of an operator"

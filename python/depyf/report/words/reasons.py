@@ -157,8 +157,8 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
                 advise(found, "size as a key", at=short_place(*at))
             elif found["row"] == "counter":
                 advise(found, "counter")  # what the program does with it can be read now
-            elif found["row"] == "number condition" and uses.chooses_number(*at):
-                advise(found, "number that chooses")
+            elif found["row"] == "number condition":
+                advise(found, "number condition")  # as above
             elif found["row"] in _LENGTHS:
                 advise(found, length_row(found))
             elif found["row"] == "keys" and found["name"]:

@@ -32,9 +32,18 @@ def with_article(name: str) -> str:
     return ("an " if name[:1] in "aeiou" else "a ") + name
 
 
+#: a line that adds to a set, and a set as a guard has it
+_ADDS = re.compile(r"\.(add|discard|remove)\(")
+_IS_SET = re.compile(r"set\(\)$|\{[^:]*\}$")
+
+
 def advise(found: Said, key: str, **names: str) -> None:
     if key == "number condition" and uses.chooses_number(found["file"], found["line"]):
         key = "number that chooses"
+    elif key == "number condition" and uses.shows_at(found["file"], found["line"]):
+        key = "number that decides what is shown"
+    elif key == "value" and _ADDS.search(found["source"]) and _IS_SET.match(found["before"]):
+        key = "growing set"
     row = guard_rows.BY_KEY[key]
     names = dict({"name": argument_of(found["name"]), "before": found["before"]}, **names)
     if not _is_programs(names["name"], found["parameters"]) and not is_of_global(found):
