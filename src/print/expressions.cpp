@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "ast/comprehension.h"
 #include "ast/percent_format.h"
 #include "print/printer.h"
 #include "pyc/singleton_text.h"
@@ -490,10 +491,9 @@ void Printer::visit(const Task& task) {
   Prec prec = precedence(ast_, id);
   bool tuple = e.kind == ExprKind::Tuple && !e.kids.empty();
   const bool is_bool_op = e.kind == ExprKind::BoolOp;
-  const bool on_rows =
-      (is_bool_op && e.a == kBeginsRow) ||
-      (e.op == kOnRows && (tuple || e.kind == ExprKind::ListComp || e.kind == ExprKind::SetComp ||
-                           e.kind == ExprKind::DictComp));
+  const bool on_rows = (is_bool_op && e.a == kBeginsRow) ||
+                       (e.op == kOnRows && (tuple || is_comprehension(e.kind))) ||
+                       (e.op == kStoredLast && is_comprehension(e.kind));
   bool parens = on_rows || parenthesised(task, e, prec);
   const std::size_t held = is_bool_op ? operands_on_first_row(e) : 0;
   std::uint8_t allow = task.allow;

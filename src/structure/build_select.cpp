@@ -1,4 +1,5 @@
 // Expressions with control flow inside: `and`, `or`, conditional expressions, chained comparisons.
+#include "ast/comprehension.h"
 #include "structure/build.h"
 #include "structure/operations.h"
 
@@ -16,6 +17,13 @@ static void keep_on_one_row(Ast& ast, std::span<const ExprId> operands) {
     work.push_back(e.kids[0]);
     work.push_back(e.kids.back());
   }
+}
+
+/// A comprehension as one of several operands: the jump behind another one leads to the store.
+static ExprId as_operand(Ast& ast, ExprId operand) {
+  Expr& e = ast[operand];
+  if (is_comprehension(e.kind) && e.op == kStoredLast) e.op = 0;
+  return operand;
 }
 
 /// The expression of a value with control flow inside, over the expression of what is evaluated
@@ -39,8 +47,9 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
     case Select::IfExp: {
       ExprId test = select.negate_first ? negate(s_.ast, operand) : operand;
       if (select.decided) test = with_decision(s_.ast, test, select.decided);
-      return s_.ast.expr(ExprKind::IfExp, {test, select.rest, select.orelse}, UINT32_MAX, 0,
-                         origin(v));
+      const ExprId chosen = as_operand(s_.ast, select.rest);
+      return s_.ast.expr(ExprKind::IfExp, {test, chosen, as_operand(s_.ast, select.orelse)},
+                         UINT32_MAX, 0, origin(v));
     }
     case Select::Subject:
       return operand;
@@ -98,6 +107,7 @@ ExprId BlockBuilder::select_expression(ValueId v, ExprId operand) {
   if (select.merged && s_.lifted.traits.one_test_on_a_row)
     keep_on_one_row(s_.ast, std::span(list).first(list.size() - 1));
   if (list.size() == 1) return list[0];
+  for (const ExprId e : list) as_operand(s_.ast, e);
   Expr both;
   both.kind = ExprKind::BoolOp;
   both.op = op;

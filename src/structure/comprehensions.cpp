@@ -381,8 +381,7 @@ bool fold(StructureGraph& s, const Extent& extent, std::span<const ValueId> save
 
 /// `x = [a for a in b]`: the compiler stores x first, and puts `a` back behind it, where the target
 /// and the comprehension are of one row. A store behind those that put back tells that they were
-/// not (`x: List[…\n] = [a …]`), unless their rows are equal: the store then began a block when the
-/// compiler swapped (`x = [a for a in b] if c else [a for a in d]`).
+/// not (`x: List[…\n] = [a …]`), or that a jump led to the store.
 template <class Restores>
 void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restores& puts_back) {
   for (std::size_t i = 0; i < body.size(); ++i) {
@@ -396,12 +395,12 @@ void put_on_rows(StructureGraph& s, std::span<const ValueId> body, const Restore
     // To one of its own variables the compiler stores behind them on one row, too, and so it does
     // with a value that is copied.
     if (s.uses[stored.index] != 1) continue;
-    const std::int32_t row = s.at(body[i]).line;
-    if (row > 0 && row == s.at(body[i - 1]).line) continue;
     if (std::none_of(body.begin() + static_cast<std::ptrdiff_t>(first),
                      body.begin() + static_cast<std::ptrdiff_t>(i),
                      [&](ValueId v) { return s.at(v).arg == s.at(body[i]).arg; }))
-      s.ast[select.rest].op = kOnRows;
+      s.ast[select.rest].op = s.at(body[i]).line > 0 && s.at(body[i]).line == s.at(body[i - 1]).line
+                                  ? kStoredLast
+                                  : kOnRows;
   }
 }
 

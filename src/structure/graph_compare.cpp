@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "ast/comprehension.h"
 #include "ast/negate.h"
 #include "structure/graph.h"
 #include "structure/same_constants.h"
@@ -193,7 +194,9 @@ bool StructureGraph::same_tree(ExprId a, ExprId b) {
       for (std::size_t i = 0; i < left.size(); ++i) work.push_back({left[i], right[i]});
       continue;
     }
-    if (x.kind != y.kind || x.op != y.op || x.kids.size() != y.kids.size() ||
+    // that of a comprehension tells of rows, and of how the compiler joined blocks behind it
+    const bool same_op = x.op == y.op || is_comprehension(x.kind);
+    if (x.kind != y.kind || !same_op || x.kids.size() != y.kids.size() ||
         !std::equal(x.extra.begin(), x.extra.end(), y.extra.begin(), y.extra.end()))
       return false;
     if (x.kind == ExprKind::Constant ? !same_const(ConstId(x.a), ConstId(y.a)) : x.a != y.a)

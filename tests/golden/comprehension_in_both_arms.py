@@ -10,3 +10,11 @@ def arms(p, q, r):
         w = [x for x in p] or [a for a in q]
         u = [[y for y in x] if x else [k for k in x] for x in p] if p else [a for a in q]
     return v, w, u, x
+
+
+def rows(p, q):
+    try:
+        w = [x for x in p] if p else [a for a in q]
+    finally:
+        x = [a for a in p] if p else [b for b in q]
+    return w, x

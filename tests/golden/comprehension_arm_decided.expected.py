@@ -1,0 +1,5 @@
+def decided(p, q):
+    v = (
+        [x for x in p]
+    )
+    return v
