@@ -10,8 +10,8 @@ namespace depyf {
 /// back, as that of an annotation is on one row (3.12); a statement drops it behind them.
 constexpr std::uint8_t kDroppedFirst = 2;
 
-/// Expr::op of an inlined comprehension on the row of its target whose value is yet stored after its
-/// variables were given back: when the compiler swapped such stores, a jump led to this one
+/// Expr::op of an inlined comprehension on the row of its target whose value is yet stored after
+/// its variables were given back: when the compiler swapped such stores, a jump led to this one
 /// (`x = [a for a in b] if __debug__ else c`). On a row of its own, nothing is swapped.
 constexpr std::uint8_t kStoredLast = 3;
 

@@ -2,4 +2,5 @@ def decided(p, q):
     v = (
         [x for x in p]
     )
+    p(v)
     return v
