@@ -67,6 +67,30 @@ def looked_at(action):
     return dict(seen), counted
 
 
+def test_dynamo_looks_at_methods_that_depyfs_classes_share_with_the_programs(tmp_path):
+    """The methods of all named tuples have one code for each name."""
+    pair = collections.namedtuple("Pair", "left right")
+    with depyf.prepare_debug(str(tmp_path / "dump")):
+        pass
+    torch._dynamo.reset()
+    replace = torch.compile(pair(torch.ones(2), 1)._replace, backend="eager", fullgraph=True)
+    assert replace(right=3).right == 3
+
+
+def test_only_code_of_depyf_is_hidden_from_dynamo(monkeypatch):
+    from depyf.torch.compat import unseen
+
+    hidden = []
+    monkeypatch.setattr(unseen, "_hidden", set())
+    monkeypatch.setattr(unseen, "_skip_code", lambda: hidden.extend)
+    monkeypatch.setattr(unseen, "_skip_callees", lambda: hidden.extend)
+    unseen.hide_from_dynamo()
+    folder = os.path.dirname(os.path.abspath(depyf.__file__)) + os.sep
+    files = {code.co_filename for code in hidden}
+    of_others = [one for one in files if not one.startswith((folder, "<string>", "<namedtuple_"))]
+    assert files and not of_others
+
+
 def unequal(have, want):
     return [
         (key, one.get(key), other.get(key))

@@ -144,13 +144,26 @@ def hide_from_dynamo() -> None:
             continue
         _hidden.add(name)
         if skip_below is not None and name + "." in _CLOSED:
-            skip_below(_doors_of(module))
+            skip_below([code for code in _doors_of(module) if _is_own(code)])
         elif skip_below is None or not name.startswith(_CLOSED):
             codes += _codes_of(module)
     code_type = types.CodeType
+    codes = [code for code in codes if _is_own(code)]
     while codes:
         skip(codes)
         codes = [one for code in codes for one in code.co_consts if type(one) is code_type]
+
+
+#: the folder of depyf, as its code names it
+_FOLDER = _skip.__code__.co_filename[: -len("torch/compat/unseen.py")]
+
+
+def _is_own(code: types.CodeType) -> bool:
+    """Is it of a file of depyf, or made for one class of it? A method that the standard library
+    gives to classes (`_replace` of a named tuple) has one code for those of the program, too.
+    """
+    file = code.co_filename
+    return file.startswith(_FOLDER) or (file[:1] == "<" and not file.startswith("<frozen "))
 
 
 def _doors_of(package: types.ModuleType) -> List[types.CodeType]:
