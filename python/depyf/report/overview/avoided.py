@@ -12,6 +12,8 @@ from depyf.report.overview.node import Node
 
 #: see `avoidable`
 Row = Dict[str, Any]
+#: seconds of a compile from which on a cache or a worker could have saved something worth a row
+_WORTH = 0.1
 #: what a row of `avoidable` is called
 _RESTARTED = "analysis that torch discarded and restarted"
 _COMPILED_AGAIN = "compiles of a function that was compiled before"
@@ -212,14 +214,14 @@ def _add_caches(node: Node, add: Any) -> None:
         spent -= aot
         add(_NO_BACKWARD, aot, node)
     kernels = node.phases.get("kernels", 0.0)
-    if missed and spent > 0.1:
+    if missed and spent > _WORTH:
         add(_MISSED, spent, node)
-    elif kernels > 0.1:
+    elif kernels > _WORTH:
         add(_KERNELS, kernels, node)
     settings = (node.entry.get("metrics") or {}).get("settings")
     files = [row for row in node.entry.get("events") or () if row and row[0] == "compile_file"]
     if isinstance(settings, dict) and settings.get("compile_threads") == 1:
-        if kernels > 0.1 and len(files) > 1:
+        if kernels > _WORTH and len(files) > 1:
             add(_IN_TURN, kernels, node)
 
 
