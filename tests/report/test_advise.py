@@ -1275,7 +1275,8 @@ def test_a_setting_for_an_rnn_is_not_advised_where_sequences_are_packed(tmp_path
     entry = compiled(program, 3, 1.0, failure=failure, breaks=[met])
     (change,) = advise.changes(run_of([entry], program=str(program)))
     assert change.row == ("packed sequence" if packs else "rnn")
-    assert ("+torch._dynamo.config.allow_rnn = True" in change.patch) != packs
+    assert ("torch._dynamo.config.allow_rnn = True" in change.advice) != packs
+    assert not change.patch  # an LSTM that is trained may end in an exception with it
     assert not packs or change.advice.startswith(
         "Pack, call the RNN, GRU or LSTM, and unpack outside"
     )
@@ -1793,17 +1794,43 @@ def test_two_backward_passes_of_one_compiled_graph_are_told_beside_the_exception
     assert "call .backward() once, on the sum of the losses" in both
 
 
-def test_what_asks_for_no_other_break_is_not_advised_behind_one():
-    cut = dict(BACKWARD, location="/a/b.py:9", url="gb0123.html")
-    name = "torch_dynamo_resume_in_f_at_4"
-    entries = [compiled("/a/b.py", 1, 1.0, breaks=[cut], calls=[name])]
-    first, rest = [
-        overview.nodes_of([run_of(entries)])[0].breaks[0],
-        overview.nodes_of([run_of([rest_of(4, 5, 1.0, breaks=[cut])])])[0].breaks[0],
-    ]
-    assert first["row"] == rest["row"] == "backward"
-    assert any("trace_autograd_ops" in text for text in first["help"])
-    assert not any("trace_autograd_ops" in text for text in rest["help"])
+GRADIENT = {
+    "reason": "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`",
+    "explanation": "no",
+    "hints": ["Change `torch._dynamo.config.trace_autograd_ops` to `True`."],
+}
+
+
+@pytest.mark.parametrize("found", [BACKWARD, GRADIENT])
+def test_torch_is_not_told_to_trace_backward_which_may_train_nothing(found):
+    cut = dict(found, location="/a/b.py:9", hints=["Set torch._dynamo.trace_autograd_ops=True"])
+    run = run_of([compiled("/a/b.py", 1, 1.0, breaks=[cut])])
+    (change,) = advise.changes(run)
+    assert change.advice and not change.patch
+    assert "trace_autograd_ops = " not in advise.text(run)
+    assert not overview.nodes_of([run])[0].breaks[0]["hints"]
+
+
+@pytest.mark.parametrize("given", ["create_graph=True", "create_graph=twice", "retain_graph=True"])
+def test_of_a_graph_that_is_differentiated_twice_the_second_gradient_is_told(given, tmp_path):
+    program = tmp_path / "b.py"
+    program.write_text(
+        "def f(x):\n    y = x.sum()\n    g, = torch.autograd.grad(\n        y, x, %s)\n"
+        "    g.sum().backward()\n" % given
+    )
+    cuts = [dict(GRADIENT, location="%s:4" % program), dict(BACKWARD, location="%s:5" % program)]
+    text = (
+        "RuntimeError: torch.compile with aot_autograd does not currently support double backward"
+    )
+    at = {"by": "torch", "program": "%s:5" % program}
+    entry = compiled(program, 1, 1.0, breaks=cuts)
+    run = dict(run_of([entry], program=str(program), error=text), raised_at=at)
+    ended = [one for one in advise.changes(run) if one.ended]
+    twice = given.startswith("create_graph")
+    assert [one.row for one in ended] == ["gradient of a gradient"] * twice
+    told = "The program ended with an exception, as a compiled graph was differentiated twice."
+    assert (told in advise.text(run)) == twice
+    assert "in code that torch made here" not in advise.text(run)
 
 
 PACKED = {

@@ -42,8 +42,12 @@ def keep_to_program(said: Dict[str, Any]) -> None:
 NORMAL = ("optimizer's break", "optimizer's state", "training mode")
 
 #: rows for which torch's own hint would mislead: as a custom operator, two calls of what gives
-#: another result each time may be merged into one
+#: another result each time may be merged into one, and with trace_autograd_ops a backward pass may
+#: compute no gradients
 WITHOUT_HINTS = NORMAL + (
+    "backward",
+    "gradient",
+    "gradient of a gradient",
     "packed sequence",
     "item that decides",
     "item that picks the largest",

@@ -106,6 +106,9 @@ def _is_ended(change: Change, document: Document) -> bool:
     raised = document.get("raised_at") or {}
     if not document.get("error") or raised.get("by") not in _OF_TORCH:
         return False
+    if _OF_TWICE in str(document["error"]):
+        # it comes in the backward pass, and is of the graph whose gradient was one already
+        return change.row == OF_GRADIENTS
     file, _, line = str(raised.get("program") or "").rpartition(":")
     if change.kind == "recompile":
         made = raised.get("compile_id")
@@ -116,6 +119,10 @@ def _is_ended(change: Change, document: Document) -> bool:
     return line.isdigit() and (file, int(line)) in places
 
 
+#: what the exception says of a graph of AOT Autograd that is differentiated twice, and the row of
+#: what does so in a compiled function
+_OF_TWICE = "does not currently support double backward"
+OF_GRADIENTS = "gradient of a gradient"
 #: by whose code an exception is that the program may not have without torch.compile
 _OF_TORCH = ("generated", "resumed", "torch")
 #: a setting with which a tensor's numbers are in the graph

@@ -15,7 +15,7 @@ from depyf.advise.change import (
     stays_uncompiled,
     takes_loop_out,
 )
-from depyf.advise.finding import BESIDE
+from depyf.advise.finding import BESIDE, OF_GRADIENTS
 from depyf.advise.outside import rests
 from depyf.advise.staying import met_at
 from depyf.terminal import place, shown
@@ -291,11 +291,13 @@ def float_first(change: Change, every: List[Change]) -> List[Change]:
 def left_out(change: Change) -> str:
     """Why a change is among those worth most, whatever it saves of compiling."""
     end = "" if change.words.endswith(".") else "."
-    ended = end + _ENDED if not ends(change) else ""
+    ended = _ENDED_TWICE if change.row == OF_GRADIENTS else _ENDED
+    ended = end + ended if not ends(change) else ""
     failing = [one for one in (change,) + change.also + change.gone if fails(one)]
     return ended + _left_uncompiled(change, failing, "" if ended else end) if failing else ended
 
 
+_ENDED_TWICE = " The program ended with an exception, as a compiled graph was differentiated twice."
 _ENDED = " The program ended with an exception in code that torch made here."
 
 

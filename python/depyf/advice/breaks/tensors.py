@@ -26,6 +26,17 @@ def f(x):
 
 result = f(torch.ones(3, requires_grad=True))
 """
+_TWICE = """
+@torch.compile(backend="aot_eager")
+def f(x):
+    (slope,) = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)
+    return (slope * slope).sum()
+
+x = torch.ones(3, requires_grad=True)
+f(x).backward()
+result = x.grad
+"""
+_OF_GRADIENTS = r"torch\.autograd\.grad` with `?torch\._dynamo\.config\.trace_autograd_ops=False"
 _LEAK = """
 @torch.compile(backend="eager")
 def f(x):
@@ -78,33 +89,57 @@ f(x).backward()
 result = x.grad * 2
 """,
             ),
-            helps(
-                # no patch: where the loss came from another graph, the program gets no gradients
-                "If no other graph break is between the loss and this line, "
-                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph. After "
-                "another break, as at GradScaler.scale(), the gradients would be lost.",
-                _BACKWARD,
-                "torch._dynamo.config.trace_autograd_ops = True\n" + _BACKWARD,
-            ),
         ],
         ids=("GB0123",),
         reason=r"Tensor\.backward",
     ),
     row(
-        "gradient",
-        "The compiled function calls torch.autograd.grad.",
+        "gradient of a gradient",
+        "The compiled function calls torch.autograd.grad with create_graph=True.",
         [
             helps(
-                "torch._dynamo.config.trace_autograd_ops = True keeps it in the graph, unless the "
-                "gradient is of what was computed before the compiled function was called, or "
-                "before another graph break.",
-                _GRADIENT,
-                "torch._dynamo.config.trace_autograd_ops = True\n" + _GRADIENT,
-                "torch._dynamo.config.trace_autograd_ops = True",
+                "torch.func.grad(function)(x), where function(x) is the sum, keeps it in the "
+                "graph.",
+                _TWICE,
+                """
+@torch.compile(backend="aot_eager")
+def f(x):
+    slope = torch.func.grad(lambda one: (one ** 3).sum())(x)
+    return (slope * slope).sum()
+
+x = torch.ones(3, requires_grad=True)
+f(x).backward()
+result = x.grad
+""",
             ),
         ],
         ids=("GB9186",),
-        reason=r"torch\.autograd\.grad` with `?torch\._dynamo\.config\.trace_autograd_ops=False",
+        reason=_OF_GRADIENTS,
+        where=r"\? creates a graph of the gradient",
+    ),
+    row(
+        "gradient",
+        "The compiled function calls torch.autograd.grad.",
+        [
+            # not trace_autograd_ops: torch then traces .backward() as well, and of a loss that came
+            # into the graph from outside it traces nothing, so that no parameter has a gradient
+            helps(
+                "Return what is differentiated, and call torch.autograd.grad outside of the "
+                "compiled function: torch compiles the backward graph of a compiled forward, too.",
+                _GRADIENT,
+                """
+@torch.compile(backend="eager")
+def f(x):
+    return (x * x).sum()
+
+x = torch.ones(3, requires_grad=True)
+(slope,) = torch.autograd.grad(f(x), x)
+result = slope * 2
+""",
+            ),
+        ],
+        ids=("GB9186",),
+        reason=_OF_GRADIENTS,
     ),
     row(
         "requires_grad_",
@@ -143,8 +178,8 @@ result = f(torch.ones(3))
         "Dynamo leaves torch.nn.RNN, GRU and LSTM out of its graphs.",
         [
             helps(
-                "torch._dynamo.config.allow_rnn = True adds them to the graphs (torch calls it "
-                "experimental).",
+                "torch._dynamo.config.allow_rnn = True adds them to the graphs where no gradient "
+                "is computed. Of an LSTM that is trained, torch may raise an exception then.",
                 """
 torch.manual_seed(0)
 model = torch.nn.LSTM(3, 4)
@@ -166,7 +201,6 @@ def f(x):
 
 result = f(torch.ones(2, 1, 3)).detach()
 """,
-                "torch._dynamo.config.allow_rnn = True",
             )
         ],
         ids=("GB0014", "GB0148"),

@@ -25,6 +25,7 @@ from depyf.advice.uses.calls import (
     is_compile,
     mode_switched_at,
     only_shown,
+    creates_graph,
     packs_sequences,
 )
 from depyf.advice.uses.containers import (
@@ -223,6 +224,7 @@ __all__ = [
     "ordered_at",
     "outside_call",
     "owner_uses",
+    "creates_graph",
     "packs_sequences",
     "parsed",
     "path_of",

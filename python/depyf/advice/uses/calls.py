@@ -58,6 +58,17 @@ def packs_sequences(file: str, line: int) -> bool:
     return bool(called & {"pack_padded_sequence", "pack_sequence", "pad_packed_sequence"})
 
 
+def creates_graph(file: str, line: int) -> bool:
+    """Whether a call of `grad` on a line makes a graph of the gradient, for another one of it."""
+    return any(
+        each.arg == "create_graph" and getattr(each.value, "value", True) is not False
+        for node in walked(read_at(file, line)[1])
+        if isinstance(node, ast.Call) and method_of(node) == "grad"
+        if node.lineno <= line <= last_line(node)
+        for each in node.keywords
+    )
+
+
 def in_autograd_function(file: str, line: int) -> bool:
     """Whether a line is of a method of a torch.autograd.Function, by how its class is written."""
     classes = _autograd_functions(parsed(file))

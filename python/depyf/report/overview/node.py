@@ -76,8 +76,6 @@ class Node(Titled):
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
         for one in self.breaks:
             words.describe_logged_alone(one, self.title, self.place[0])
-            if self.is_resume:
-                words.describe_behind(one)
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][

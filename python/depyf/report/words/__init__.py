@@ -28,7 +28,6 @@ from depyf.report.words.beside import (
 )
 from depyf.report.words.breaks import (
     Said,
-    describe_behind,
     describe_logged_alone,
     gives_up,
     is_logged_alone,
@@ -119,7 +118,6 @@ __all__ = [
     "argument_of",
     "describe_any",
     "describe_apart",
-    "describe_behind",
     "describe_beside",
     "describe_constant",
     "describe_container",

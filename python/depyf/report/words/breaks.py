@@ -76,6 +76,7 @@ _OF_DRAWN = re.compile(r"attempted to jump with UnspecializedPythonVariable")
 _DRAWS = re.compile(
     r"^ *# File \"(?P<file>[^\"\n]*)\", line (?P<line>\d+), in [^\n]*\n *random_value_\d+: ", re.M
 )
+_OF_GRADIENT = re.compile(r"`torch\.autograd\.grad`")
 _READS_CLOCK = re.compile(r"`time\.\w+")
 #: what packs sequences, or may be given packed ones
 _OF_SEQUENCES = re.compile(
@@ -194,6 +195,8 @@ def _told_by_source(
     elif _READS_CLOCK.search(said):
         used = uses.timed_at(filename, line)
         told += "\n? line %d decides by the time" % used if used else ""
+    elif _OF_GRADIENT.search(reason) and uses.creates_graph(filename, line):
+        told += "\n? creates a graph of the gradient"
     elif _OF_GENERATOR.search(raw):
         told += "\n? is given a torch.Generator"
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
@@ -300,17 +303,6 @@ _LOGGED_ALONE = (
 _IN_LOGGING = re.compile(r"[/\\]lib[/\\]python[\d.]+[/\\]logging[/\\]__init__\.py$")
 #: how torch names a builtin that it does not trace
 _BUILTIN = re.compile(r"trace the builtin `(?P<name>[\w.]+?)\.?`")
-
-
-def describe_behind(said: Said) -> None:
-    """Leaves out advice that asks for no other break, at one behind another of its function."""
-    if said["row"] == "backward":
-        kept = [at for at, one in enumerate(said["help"]) if not one.startswith(_IF_NO_OTHER)]
-        for key in ("help", "patches"):
-            said[key] = [said[key][at] for at in kept]
-
-
-_IF_NO_OTHER = "If no other graph break is between"
 
 
 def describe_logged_alone(said: Said, function: str, place: str) -> None:
