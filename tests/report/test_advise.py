@@ -733,7 +733,11 @@ PRINTED = {
             PRINTED,
             "Print outside",
         ),
-        ("def f(x):\n    print(x)\n", 2, PRINTED, "torch._dynamo.config.reorderable"),
+        # the graph's end would show what was changed in place after the line
+        ("def f(x):\n    print(x)\n    x.add_(1)\n", 2, PRINTED, "Print outside"),
+        ("def f(x):\n    print(x[:2])\n    g(x)\n", 2, PRINTED, "Print outside"),
+        ("def f(x):\n    print(x + 1)\n    print(x)\n", 2, PRINTED, "Print outside"),
+        ("def f(x):\n    print(x.sum())\n", 2, PRINTED, "torch._dynamo.config.reorderable"),
     ],
 )
 def test_the_advice_is_one_that_can_be_followed_there(tmp_path, text, line, met, begin):

@@ -58,7 +58,7 @@ def patch_for(
         if not wanted.startswith("torch.where"):
             return ""
     parsed = source_of(file)
-    if parsed is None:
+    if parsed is None or _shows_changed(wanted, file, known):
         return ""
     source, tree = parsed
     if wanted.startswith("torch.where"):
@@ -88,6 +88,21 @@ def patch_for(
     return "".join(
         difflib.unified_diff(lines_of(source), lines_of(changed), "a/" + name, "b/" + name, n=1)
     )
+
+
+def _shows_changed(wanted: str, file: str, known: Known) -> bool:
+    """Whether a patch may have torch show a tensor after it was changed in place: what torch shows
+    at the end of a graph is as it is then, and the setting is for each call in the program.
+    """
+    from depyf.report import words
+
+    called = re.search(r"reorderable_logging_functions\.add\(([\w.]+)\)", wanted)
+    if called is None:
+        return False
+    name = called.group(1).rpartition(".")[2]
+    files = {file, *(one.place[0] for one in known.nodes)}
+    own = [one for one in files if one and not words.in_library(one)]
+    return not all(uses.shows_its_own(one, name) for one in own)
 
 
 def _compiles(source: str, tree: ast.Module, changed: str) -> bool:

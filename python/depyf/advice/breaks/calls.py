@@ -364,8 +364,8 @@ print("the shape is", y.shape)
             helps(
                 "Print an f-string of it, and a tensor in place of its .item(): "
                 "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
-                "that at the end of the graph. It cannot print a number that changes from call "
-                "to call.",
+                "that at the end of the graph, as it is then. It cannot print a number that "
+                "changes from call to call.",
                 _PRINT_SHAPE,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
                 + _PRINT_SHAPE.replace('"the shape is", y.shape', 'f"the shape is {y.shape}"'),
@@ -396,9 +396,9 @@ print("the sum is", y)
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print "
-                "tensors and constants at the end of the graph. A number that changes from call "
-                "to call still breaks the graph. Inside of a torch.autograd.Function the message "
-                "is lost.",
+                "tensors and constants at the end of the graph, as they are then. A number "
+                "that changes from call to call still breaks the graph. Inside of a "
+                "torch.autograd.Function the message is lost.",
                 _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n" + _PRINT,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)",

@@ -130,7 +130,8 @@ logging.warning("a step")
             ),
             helps(
                 "torch._dynamo.config.reorderable_logging_functions.add({called}) lets torch log "
-                "at the end of the graph. It cannot log a number that changes from call to call.",
+                "at the end of the graph, tensors as they are then. It cannot log a number that "
+                "changes from call to call.",
                 _LOG_FUNCTION,
                 "import logging\n"
                 "torch._dynamo.config.reorderable_logging_functions.add(logging.warning)\n"

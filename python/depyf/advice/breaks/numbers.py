@@ -401,7 +401,7 @@ for x in (torch.ones(3), torch.zeros(3)):
             helps(
                 "Print the tensor in place of its .item(): "
                 "torch._dynamo.config.reorderable_logging_functions.add(print) lets torch print a "
-                "tensor at the end of the graph.",
+                "tensor at the end of the graph, as it is then.",
                 _PRINT_ITEM,
                 "torch._dynamo.config.reorderable_logging_functions.add(print)\n"
                 + _PRINT_ITEM.replace(".item()", ""),

@@ -27,6 +27,7 @@ from depyf.advice.uses.calls import (
     only_shown,
     creates_graph,
     packs_sequences,
+    shows_its_own,
 )
 from depyf.advice.uses.containers import (
     attributes_set,
@@ -226,6 +227,7 @@ __all__ = [
     "owner_uses",
     "creates_graph",
     "packs_sequences",
+    "shows_its_own",
     "parsed",
     "path_of",
     "picked_at",

@@ -79,6 +79,32 @@ def in_autograd_function(file: str, line: int) -> bool:
 _SHOWS = frozenset("print debug info warning error critical exception log".split())
 
 
+#: methods of a tensor whose results share no memory with it
+_MAKES = frozenset(
+    "all amax amin any clone item max mean min norm numel prod size std sum var".split()
+)
+
+
+def shows_its_own(file: str, called: str) -> bool:
+    """Whether each call of a function, by the end of its name, shows nothing that a later line can
+    change in place: constants, texts, and what an operation in the call itself makes.
+    """
+    return all(
+        _is_own(each)
+        for node in walked(parsed(file))
+        if isinstance(node, ast.Call)
+        if (method_of(node) or getattr(node.func, "id", "")) == called
+        for each in node.args
+    )
+
+
+def _is_own(node: ast.expr) -> bool:
+    made = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Constant)
+    if isinstance(node, ast.Attribute):
+        return node.attr in ("shape", "dtype", "device", "ndim")
+    return isinstance(node, made) or isinstance(node, ast.Call) and method_of(node) in _MAKES
+
+
 def only_shown(file: str, line: int, name: str) -> bool:
     """Whether the function at a line uses what has a name in calls that print or log alone."""
     function = function_starting_at(file, line) or function_around(file, line)
