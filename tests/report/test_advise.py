@@ -2231,6 +2231,12 @@ def test_a_side_that_counts_or_scatters_is_nothing_for_torch_where(tmp_path, bod
         ("    y = x * (5 if n > 2 else 0)\n", "number condition"),
         ("    if n: y = g(x, n)\n", "number that chooses"),
         ("    if n > 2: y = g(x, n)\n", "number condition"),
+        ("    if n > 2: opt.step()\n", "number that decides what is done"),
+        ("    if n > 2: kept['x'] = x\n", "number that decides what is done"),
+        (
+            "    if n > 2:\n        with g(x): raise ValueError\n",
+            "number that decides what is done",
+        ),
     ],
 )
 def test_a_number_that_chooses_a_number_for_a_call_needs_no_tensor(tmp_path, line, key):

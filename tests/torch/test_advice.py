@@ -912,6 +912,8 @@ result = [step(cache, torch.ones(1, 1, 4)) for _ in range(5)]
         ("while n > 1:", "integer used as a constant"),
         ("for _ in range(n):", "integer used as a constant"),
         ("if n == 3:", "number condition"),
+        ("if n:", "number condition"),
+        ("if n > 3:", "integer of an operator"),  # a range makes no constant
         ("y = self.layers[n](x)", "integer that picks"),
         ("y = x.sum(n)", "integer of an operator"),
     ],
@@ -920,6 +922,25 @@ def test_a_number_that_is_a_constant_again_has_the_row_of_what_uses_it(line, row
     said = words.of_reason("0/0: n == 2  # %s  # a.py:7 in f" % line)
     words.describe_constant(said)
     assert said["row"] == row and not any(said["patches"])
+
+
+@pytest.mark.parametrize(
+    "test, row",
+    [
+        ("k > 0", "integer that picks"),
+        ("0 < k <= 5 and x.dim() > 1", "integer that picks"),
+        ("k == 5", "number condition"),
+    ],
+)
+def test_a_number_that_picks_is_no_constant_because_of_a_range(tmp_path, test, row):
+    program = tmp_path / "picks.py"
+    program.write_text(
+        "rates = [0.1 * i for i in range(9)]\n\ndef f(x, k):\n    t = float(k)\n"
+        "    y = x * rates[k]\n    if %s:\n        y = y + t\n    return y\n" % test
+    )
+    said = words.of_reason("0/0: k == 7  # t = float(k)  # %s:4 in f" % program)
+    words.describe_constant(said)
+    assert said["row"] == row
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,46 @@ for step in (2, 3, 4, 5):
     seen.add(step)
     result.append(f(torch.ones(3), step))
 """
+_DOES = """
+total = torch.zeros(())
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    y = x * step
+    if step % 2 == 0:
+        total.add_(y.sum())
+    return y
+
+result = [f(torch.ones(3), step) for step in (2, 3, 4, 5)] + [total]
+"""
 ROWS = (
+    row(
+        "number that decides what is done",
+        "",
+        [
+            helps(
+                "The code decides on the number what it does, so torch compiles for each side, "
+                "with dynamic=True, too. To avoid one compile, decide and do it outside of the "
+                "compiled function.",
+                _DOES,
+                """
+total = torch.zeros(())
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, step):
+    return x * step
+
+result = []
+for step in (2, 3, 4, 5):
+    y = f(torch.ones(3), step)
+    if step % 2 == 0:
+        total.add_(y.sum())
+    result.append(y)
+result.append(total)
+""",
+            ),
+        ],
+    ),
     row(
         "number that decides what is shown",
         "",

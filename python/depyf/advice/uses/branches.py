@@ -261,6 +261,26 @@ def shows_at(file: str, line: int) -> bool:
     )
 
 
+def acts_at(file: str, line: int) -> bool:
+    """Whether a side of the branch at a line calls something for what it does, raises, or sets an
+    attribute or an element, as torch.where cannot.
+    """
+    return any(
+        isinstance(one, ast.Raise)
+        or isinstance(one, ast.Expr)
+        and isinstance(one.value, ast.Call)
+        or isinstance(one, (ast.Assign, ast.AugAssign))
+        and any(isinstance(to, (ast.Attribute, ast.Subscript)) for to in _targets(one))
+        for node in _branches(file, line)
+        for side in node.body + node.orelse
+        for one in ast.walk(side)
+    )
+
+
+def _targets(node: Any) -> List[Any]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
 def chooses_number(file: str, line: int) -> bool:
     """Whether what a line decides is only which whole number a call is given, or whether a call is
     given the number that is tested for 0: torch.where chooses between tensors.

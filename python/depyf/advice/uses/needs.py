@@ -432,10 +432,7 @@ def _python_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         if name == "range" and isinstance(node.func, ast.Name):
             yield from node.args
         yield from _ordered(tree, node)
-    if isinstance(node, ast.Subscript) and makes_container(tree, node.value):
-        index = unwrapped(node.slice)
-        if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
-            yield index
+    yield from indices_of(tree, node)
 
 
 def _ordered(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
@@ -495,6 +492,14 @@ def _ranges(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 
 def _tests_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     yield from tests_of(node)
+
+
+def indices_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The index with which a node picks an element of a container that the file makes."""
+    if isinstance(node, ast.Subscript) and makes_container(tree, node.value):
+        index = unwrapped(node.slice)
+        if hasattr(index, "lineno") and not isinstance(index, (ast.Slice, ast.Tuple)):
+            yield index
 
 
 def _printed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

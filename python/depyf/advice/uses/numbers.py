@@ -15,7 +15,8 @@ from depyf.advice.uses.names import (
     path_of,
     unwrapped,
 )
-from depyf.advice.uses.needs import DRAW
+from depyf.advice.uses.following import where_needed
+from depyf.advice.uses.needs import DRAW, indices_of, tests_of
 from depyf.advice.uses.trees import (
     HAS_ENDS,
     functions_of,
@@ -25,6 +26,35 @@ from depyf.advice.uses.trees import (
     read_at,
     walked,
 )
+
+
+def equals_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that decides on a name by a test that may ask
+    for one value, as a range alone makes no constant; 0 for none.
+    """
+    return where_needed(file, line, name, _equalities_of)
+
+
+def selects_at(file: str, line: int, name: str) -> int:
+    """The line, in the function around a line, that picks an element of a container that the file
+    makes with a name; 0 as above.
+    """
+    return where_needed(file, line, name, indices_of)
+
+
+def _equalities_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """The tests of a node, without their parts that ask whether a number is in a range."""
+    work = list(tests_of(node))
+    for one in work:
+        if isinstance(one, ast.BoolOp):
+            work += one.values
+        elif isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not):
+            work.append(one.operand)
+        elif not isinstance(one, ast.Compare) or not all(isinstance(a, _ORDER) for a in one.ops):
+            yield one
+
+
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def picks_number(file: str, line: int, name: str) -> bool:

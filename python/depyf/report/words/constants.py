@@ -387,11 +387,15 @@ def _constant_row(found: Said) -> str:
         return "integer used as a constant"
     if uses.put_at(*at):
         return "integer in a set"
-    if uses.tested_at(*at) or DECIDES.match(found["source"]):
+    if uses.equals_at(*at) or _EQUALS.match(found["source"]):
         return "number condition"
+    if uses.selects_at(*at):
+        return "integer that picks"
     return "integer in a text" if uses.spelt_at(*at) else "integer of an operator"
 
 
+#: a line that decides on more than a range, of which torch makes no constant
+_EQUALS = re.compile(r"(?!.*[^<>=!][<>])%s" % DECIDES.pattern)
 #: rows of integers that do not tell what is computed from them
 _OF_INTEGERS = ("integer", "integer attribute", "integer of an operator")
 _PICK = ("integer that picks", "number that is picked")

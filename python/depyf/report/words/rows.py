@@ -42,6 +42,8 @@ def advise(found: Said, key: str, **names: str) -> None:
         key = "number that chooses"
     elif key == "number condition" and uses.shows_at(found["file"], found["line"]):
         key = "number that decides what is shown"
+    elif key == "number condition" and uses.acts_at(found["file"], found["line"]):
+        key = "number that decides what is done"
     elif key == "value" and _ADDS.search(found["source"]) and _IS_SET.match(found["before"]):
         key = "growing set"
     row = guard_rows.BY_KEY[key]
