@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from depyf import advise, summary, terminal
-from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles
+from depyf.advice import NO_ACTION, OF_LIST, OUTSIDE, breaks, given, recompiles, uses
 from depyf.advise import joining, patches
 from depyf.advise.wording import saving
 from depyf.launch.progress import Progress
@@ -1672,6 +1672,45 @@ def test_a_loop_that_torch_unrolls_once_nothing_keeps_its_function_out_is_named(
     (change,) = advise.changes(run_of([failed]))
     (told,) = advise.wording._unrolled(change._replace(advice="a setting"), False) or [""]
     assert told.startswith("then torch unrolls the loop at loops.py:3: ")
+
+
+@pytest.mark.parametrize("head, told", [("for x in xs", True), ("while xs.sum() > n", False)])
+def test_a_while_is_not_said_to_be_unrolled_as_it_may_break_in_each_round(tmp_path, head, told):
+    program = tmp_path / "loops.py"
+    program.write_text("def f(xs, n):\n    %s:\n        n += xs.item()\n    return n\n" % head)
+    failed = compiled(program, 1, 0.5, failure="Unsupported: Tensor.item")
+    stack = ['  File "%s", line 3, in f\n    n += xs.item()\n' % program]
+    met = dict(ITEM, location="%s:3" % program, text=failed["failure"], user_stack=stack)
+    failed["breaks"] = [met]
+    (change,) = advise.changes(run_of([failed]))
+    rows = advise.wording._unrolled(change._replace(advice="a setting"), False)
+    assert bool(rows) == told
+
+
+@pytest.mark.parametrize(
+    "body, begin",
+    [
+        ("x, n = g(x), n + 1", "torch._higher_order_ops.while_loop("),
+        ("x += 1; show(x)", "Leave the loop out"),
+        ("x = x * 2\n        if n > 9:\n            raise ValueError", "Leave the loop out"),
+        ("self.x = x = x * 2", "Leave the loop out"),
+    ],
+)
+def test_a_loop_that_does_more_than_compute_is_nothing_for_while_loop(tmp_path, body, begin):
+    program = tmp_path / "rounds.py"
+    program.write_text("def f(self, x, n):\n    while x.sum() < 9:\n        %s\n" % body)
+    stack = ['  File "%s", line 2, in f' % program, "    while x.sum() < 9:"]
+    met = {"reason": "Data-dependent branching", "url": "gb0170.html", "user_stack": stack}
+    met["location"] = "%s:2" % program
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.row == "while" and change.advice.startswith(begin)
+
+
+@pytest.mark.parametrize("test", ["torch.isfinite(x)", "not torch.isfinite(x)", "not x.any()"])
+def test_a_negated_test_of_a_tensor_is_a_break_to_come(tmp_path, test):
+    program = tmp_path / "tests.py"
+    program.write_text("def f(x):\n    x = torch.sin(x)\n    if %s:\n        raise E\n" % test)
+    assert uses.breaks_in(str(program), 2, False) == [3]
 
 
 ROUNDS = (

@@ -35,6 +35,8 @@ def first_patch(
         for one in said["help"]:
             if one.startswith(begin):
                 return one, ""
+    if said["row"] == "while" and not uses.computes_alone(file, line):
+        return breaks.LEAVES.help[0].text, ""
     if said["row"] == "branch on a number" and _raises(file, line):
         for one in said["help"]:
             if one.startswith(OUTSIDE):

@@ -99,7 +99,8 @@ def _unrolled(change: Change, links: bool) -> List[str]:
     if not fails(change) or takes_loop_out(change.advice):
         return []
     file, line = met_at(change.cause["nodes"][0])
-    loops = [at for kind, at in uses.uncut_around(file, line) if kind != "try"] if line else []
+    # a `while` may ask for a tensor: then the graph breaks in each round
+    loops = [at for kind, at in uses.uncut_around(file, line) if kind == "for"] if line else []
     form = (
         "then torch unrolls the loop at %s: it traces each round, and compiles again for another "
         "number of rounds"

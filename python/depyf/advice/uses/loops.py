@@ -220,6 +220,8 @@ def breaks_in(file: str, line: int, orders: bool) -> List[int]:
             found.add(node.lineno)
         elif isinstance(node, (ast.If, ast.While)):
             test: Any = node.test
+            if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test = test.operand
             parts = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
             if any(
                 _is_reduced(one, computed) or getattr(one, "id", "") in reduced for one in parts
@@ -244,6 +246,24 @@ def _is_reduced(node: Any, computed: Set[str]) -> bool:
     owner = path_of(called.value)
     # nothing of Python's has such a method, and what a module or an object computes is not known
     return owner == "torch" or isinstance(called.value, ast.Call) or owner in computed
+
+
+def computes_alone(file: str, line: int) -> bool:
+    """Whether the body of the `while` at a line does nothing but assign to names, as a function can
+    that a graph holds.
+    """
+    tree = parsed(file) if file and line else None
+    loops = [one for one in walked(tree) if isinstance(one, ast.While) and one.lineno == line]
+    return all(
+        isinstance(one, (ast.Assign, ast.AugAssign))
+        and not any(isinstance(to, (ast.Attribute, ast.Subscript)) for to in _targets(one))
+        for loop in loops
+        for one in loop.body
+    )
+
+
+def _targets(node: Any) -> List[Any]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def computed_after(file: str, line: int) -> int:
