@@ -59,7 +59,7 @@ enum class NameScope : std::uint8_t { Fast, Deref, Global, Name, ClassDeref };
 /// stands on a row below its target: 3.12+ stores the target last there.
 constexpr std::uint8_t kOnRows = 1;
 
-/// Expr::a of a BoolOp that is the first operand of another one and stands in parentheses: does it
+/// Expr::a of a BoolOp that is an operand of another one (the first in parentheses): does it
 /// begin a row? 3.10 and 3.11 test a value that both jump on once where both are of one row, else
 /// twice. kInner: it stands in parentheses, on whatever rows (3.14).
 constexpr std::uint32_t kBeginsRow = 1, kOnSameRow = 2, kInner = 3;

@@ -204,10 +204,21 @@ bool Printer::parenthesised(const Task& task, const Expr& e, Prec prec) const {
 }
 
 std::size_t Printer::operands_on_first_row(const Expr& e) const {
-  for (std::size_t i = e.kids.size() - 1; i > 0; --i)
-    if (const Expr& kid = ast_[e.kids[i]]; kid.kind == ExprKind::BoolOp && kid.a == kOnSameRow)
-      return i;
+  for (std::size_t i = e.kids.size(); i-- > 0;) {
+    ExprId last = e.kids[i];
+    while (ast_[last].kind == ExprKind::IfExp) last = ast_[last].kids[2];
+    const Expr& kid = ast_[last];
+    if (kid.kind == ExprKind::BoolOp && kid.a == kOnSameRow && (i > 0 || last != e.kids[0]))
+      return i + 1;
+  }
   return 0;
+}
+
+bool Printer::holds_rows(const Expr& e) const {
+  const Expr* first = &e;
+  while (first->kind == ExprKind::BoolOp && operands_on_first_row(*first) == 0)
+    first = &ast_[first->kids[0]];
+  return first->kind == ExprKind::BoolOp;
 }
 
 bool Printer::is_constant_display(const Expr& e) const {
@@ -325,7 +336,7 @@ void Printer::visit_bool_op(const Expr& e, const Around& around) {
       add_text(" ");
       const Expr& kid = ast_[e.kids[i]];
       const bool begins = e.a == kOnSameRow && kid.kind == ExprKind::BoolOp && kid.a == kBeginsRow;
-      if (around.parts) add_part(i <= around.held ? Row::Same : begins ? Row::Next : Row::Free);
+      if (around.parts) add_part(i < around.held ? Row::Same : begins ? Row::Next : Row::Free);
       add_text(e.op == 0 ? "and " : "or ");
     }
     add_expr(e.kids[i], tighter(around.prec));
@@ -505,15 +516,20 @@ void Printer::visit(const Task& task) {
     add_open('(', group, on_rows ? Row::Next : Row::Free);
     allow = kAllowTuple | kAllowStarredTuple | kAllowYield | kAllowWalrus;
   }
+  // No bracket holds the rows.
+  const bool alone = is_bool_op && groups_ == 0 && !parens && holds_rows(e);
+  if (alone) add_group(Group::Optional);
   // Operands part where some bracket is open; a chain's inner links part in the group of its
   // outermost one.
-  const Around around{groups_ > 0 && !parens && !(task.flag & kChain),
-                      groups_ > 0 || parens,
+  const bool open = groups_ > 0 || alone;
+  const Around around{open && !parens && (held || !(task.flag & kChain)),
+                      open || parens,
                       parens,
                       allow,
                       prec,
                       held};
   visit_inside(task, e, around);
+  if (alone) add_group_end();
   if (parens) add_close(')');
 }
 

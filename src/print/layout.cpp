@@ -20,14 +20,14 @@ void Layout::begin(std::uint32_t indent) {
 
 void Layout::open(Group group, Row row) {
   marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Open, group, row,
-                    open_, 0, 0, 0});
+                    open_, 0, 0, 0, false});
   open_ = static_cast<std::uint32_t>(marks_.size() - 1);
   rows_ |= row == Row::Next;
 }
 
 void Layout::part(Row row) {
   marks_.push_back({static_cast<std::uint32_t>(out_.size() - start_), MarkKind::Part, Group::Items,
-                    row, 0, 0, 0, 0});
+                    row, 0, 0, 0, 0, false});
   rows_ |= row == Row::Next;
 }
 
@@ -40,7 +40,7 @@ void Layout::close() {
     return;
   }
   marks_[opened].partner = static_cast<std::uint32_t>(marks_.size());
-  marks_.push_back({at, MarkKind::Close, marks_[opened].group, Row::Free, opened, 0, 0, 0});
+  marks_.push_back({at, MarkKind::Close, marks_[opened].group, Row::Free, opened, 0, 0, 0, false});
 }
 
 void Layout::end() {
@@ -158,24 +158,26 @@ bool Layout::place_twins() {
   return any;
 }
 
-/// Where each item ends, what follows a group inside its item, and which groups are around one that
-/// begins a row.
+/// Where each item ends, what follows a group inside its item, which groups are around one that
+/// begins a row, and which stand before an item of their row.
 void Layout::measure() {
   const auto length = static_cast<std::uint32_t>(flat_.size());
   struct Context {
     std::uint32_t item_end, next_open, later;
     bool rows = false;
+    bool same = false;  // an item after the mark is to stand on its row
   };
   std::vector<Context> contexts{{length, length, 0}};
   for (std::size_t i = marks_.size(); i-- > 0;) {
     Mark& mark = marks_[i];
     switch (mark.kind) {
       case MarkKind::Close:
-        contexts.push_back({mark.at, mark.at, 0});
+        contexts.push_back({mark.at, mark.at, 0, false, contexts.back().same});
         break;
       case MarkKind::Part:
         mark.item_end = contexts.back().item_end;
-        contexts.back() = {mark.at, mark.at, 0, contexts.back().rows || mark.row == Row::Next};
+        contexts.back() = {mark.at, mark.at, 0, contexts.back().rows || mark.row == Row::Next,
+                           contexts.back().same || mark.row == Row::Same};
         break;
       case MarkKind::Open: {
         const bool rows = contexts.back().rows;
@@ -183,6 +185,7 @@ void Layout::measure() {
         contexts.pop_back();
         Context& context = contexts.back();
         context.rows |= rows || mark.row == Row::Next;
+        mark.one_row = context.same && !rows && mark.row != Row::Next;
         mark.item_end = context.item_end;
         mark.next_open = context.next_open;
         mark.later = context.later;
@@ -257,6 +260,10 @@ class Layout::Reflow {
     // linear in the input.
     bool too_deep = line_indent_ + kStep > l_.width_ - l_.width_ / 4;
     const Demand demand = l_.demands_.empty() ? Demand::None : l_.demands_[i_];
+    if (mark.one_row && l_.demands_.empty()) {
+      skip(mark);
+      return;
+    }
     if (mark.group == Group::Rows && l_.demands_.empty() && (l_.rows_ || !fits)) {
       frames_.push_back({Mode::Rows, line_indent_, line_indent_ + 2 * kStep});
       return;

@@ -78,6 +78,7 @@ class Layout {
                              // the item after it ends
     std::uint32_t later;     // Open: width of the widest group after it in the same item
     std::uint32_t next_open;  // Open: where the next group of the same item opens
+    bool one_row;             // Open: an item after it is to stand on its row
   };
 
   struct Twin {

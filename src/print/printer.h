@@ -229,8 +229,11 @@ class Printer {
   void add_arguments(std::span<const ExprId> kids, bool lone_generator = true);
   void add_slice(const Expr& e);
   bool is_constant_display(const Expr& e) const;
-  /// Of a BoolOp: up to which operand no row may end (see kOnSameRow), 0 where any may.
+  /// Of a BoolOp: so many operands begin on the row of the first (see kOnSameRow), 0 where none has
+  /// to.
   std::size_t operands_on_first_row(const Expr& e) const;
+  /// Has a BoolOp such operands, or one that it begins with?
+  bool holds_rows(const Expr& e) const;
   /// That begins with a name, most often, and goes on with attributes, keys and calls.
   bool is_path(const Expr& e) const;
   bool takes_optional_group(ExprId id) const;

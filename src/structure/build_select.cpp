@@ -6,16 +6,17 @@
 namespace depyf {
 
 /// Operands of `and` or `or` as a value that jump to the next one's test, where they are operations
-/// too. So do the last ones of theirs: `c` of `(a or c and d) and e`.
+/// too. So do those of theirs (`b` and `c` of `(a or b and x or c and d) and e`), and what the
+/// `else` of a conditional expression among them gives.
 static void keep_on_one_row(Ast& ast, std::span<const ExprId> operands) {
   std::vector<ExprId> work(operands.begin(), operands.end());
   while (!work.empty()) {
     Expr& e = ast[work.back()];
     work.pop_back();
+    if (e.kind == ExprKind::IfExp) work.push_back(e.kids[2]);
     if (e.kind != ExprKind::BoolOp || e.a != UINT32_MAX) continue;
     e.a = kOnSameRow;
-    work.push_back(e.kids[0]);
-    work.push_back(e.kids.back());
+    work.insert(work.end(), e.kids.begin(), e.kids.end());
   }
 }
 
