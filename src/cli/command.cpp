@@ -310,8 +310,9 @@ struct Check {
   Outcome outcome = NotAsked;
   VerdictKind verdict = VerdictKind::Different;
   std::string detail;
-  std::vector<CodeId> codes;  // Compared, not proven: where
-  std::uint32_t line = 0;     // NotCompiled: of the source
+  std::vector<CodeId> codes;         // Compared, not proven: where
+  std::vector<std::string> details;  // of each, where there are any
+  std::uint32_t line = 0;            // NotCompiled: of the source
 
   bool proven() const { return outcome == Compared && is_proof(verdict); }
   bool refuted() const { return outcome >= NotCompiled && !proven(); }
@@ -327,8 +328,17 @@ struct Check {
       return out;
     }
     if (outcome == NoInterpreter || outcome == NoModule) return "not checked because " + detail;
+    return refusal(detail);
+  }
+  /// Why the code object `codes[i]` has to take another form.
+  std::string reason(std::size_t i) const {
+    return i < details.size() ? refusal(details[i]) : text();
+  }
+
+ private:
+  static std::string refusal(const std::string& why) {
     constexpr std::string_view said = "not proven: ";
-    return detail.starts_with(said) ? detail : std::string(said) + detail;
+    return why.starts_with(said) ? why : std::string(said) + why;
   }
 };
 
@@ -417,6 +427,7 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
       check.verdict = VerdictKind::Unproven;
     check.detail = verdict.detail;
     check.codes = verdict.codes;
+    check.details = verdict.details;
   } catch (const Error& error) {
     check.detail = error.what();
   }
@@ -481,7 +492,8 @@ Attempt decompile_checked(Module& module, const DecompileOptions& options,
       check.codes = {code_at(*lines, check.line, module.root)};
     }
     bool lowered = false;
-    for (CodeId code : check.codes) lowered |= lower(code, check.text());
+    for (std::size_t i = 0; i < check.codes.size(); ++i)
+      lowered |= lower(check.codes[i], check.reason(i));
     if (!lowered) break;
     Attempt next{decompile(module, how), {}, {}};
     next.check = check = check_source(module, next.decompiled, path, compiler);

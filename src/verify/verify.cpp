@@ -62,7 +62,8 @@ class Verifier {
               : compare(x, y, i == 0);
       out.kind = std::max(out.kind, one.kind);
       if (!is_proof(one.kind)) {
-        if (out.codes.empty()) out.detail = (i ? "in " + path(x) + ": " : "") + one.detail;
+        out.details.push_back((i ? "in " + path(x) + ": " : "") + one.detail);
+        if (out.codes.empty()) out.detail = out.details[0];
         out.codes.push_back(x);
         continue;
       }

@@ -21,7 +21,8 @@ std::string_view verdict_word(VerdictKind kind);
 struct Verdict {
   VerdictKind kind = VerdictKind::Unproven;
   std::string detail;  // of a proof: what was ignored; else the first place where the two part
-  std::vector<CodeId> codes;  // no proof: every code object of `a` that part of it is in
+  std::vector<CodeId> codes;         // no proof: every code object of `a` that part of it is in …
+  std::vector<std::string> details;  // … and of each the first place
 };
 
 struct VerifyOptions {

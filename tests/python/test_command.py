@@ -475,6 +475,23 @@ def test_a_function_that_is_not_proven_takes_another_form(tmp_path, refuses):
     assert namespace["f"](1) == "plain"
 
 
+def test_a_form_is_left_for_what_its_own_code_differs_in(tmp_path):
+    """Each of several functions that are not proven is named in its own reason alone."""
+    (tmp_path / "two.py").write_text(
+        "def f():\n    return 'plain'\n\n\ndef g(x):\n    print(x)\n    return 'plain'\n"
+    )
+    pyc = py_compile.compile(
+        str(tmp_path / "two.py"), cfile=str(tmp_path / "two.pyc"), doraise=True
+    )
+    fake = tmp_path / "python"
+    fake.write_text(WRONG_COMPILER % (sys.executable, False))
+    fake.chmod(0o755)
+    done = native("decompile", pyc, env=dict(NOWHERE, DEPYF_PYTHONS=str(fake)))
+    for name in "fg":
+        reason = next(row for row in done.stderr.splitlines() if ": %s: ladder L6" % name in row)
+        assert "in <module>/%s: " % name in reason, reason
+
+
 def test_what_stays_unproven_is_named(tmp_path):
     """A dispatch loop is not proven; it is kept, told and named, and is exit code 1."""
     (tmp_path / "two.py").write_text("def f(a):\n    return a\n")
