@@ -8,7 +8,7 @@ import os
 import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from depyf import sharing
+from depyf import paths, sharing
 from depyf.files import FILE_LIMIT, MANIFEST_LIMIT, parse_json, read_lines, read_text
 from depyf.schema import MANIFEST, SCHEMA, SCHEMA_VERSION, Document
 from depyf.trace.guard_text import guards_of_tree_text
@@ -46,7 +46,7 @@ def load(source: Any) -> Document:
             "%s has schema_version %s and this depyf reads %d; install a later depyf"
             % (path, version, SCHEMA_VERSION)
         )
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = os.path.dirname(paths.absolute(path))
     if "functions" not in document:
         _add_journal(document, folder)
     if "functions" not in document:

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import Any, BinaryIO, Iterator
 
-from depyf import _core
+from depyf import _core, paths
 from depyf.interrupts import pass_on
 
 _HOW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -88,7 +88,7 @@ def temporary_folder() -> str:
     """
     for name in ("TMPDIR", "TEMP", "TMP"):
         if os.path.isdir(os.environ.get(name) or ""):
-            return os.path.abspath(os.environ[name])
+            return paths.absolute(os.environ[name])
     return "/tmp" if os.name == "posix" else os.getcwd()
 
 

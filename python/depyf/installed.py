@@ -7,6 +7,8 @@ one that has the name on PyPI.
 import os
 import sys
 
+from depyf import paths
+
 try:
     from depyf import _core as _core
 except ImportError as _error:
@@ -100,7 +102,7 @@ def _alone(here: str) -> bool:
     own = os.path.join(os.path.dirname(here), "depyf-%s.dist-info" % __version__)
     seen: "Set[str]" = set()
     for place in sys.path:
-        place = os.path.realpath(place or ".")
+        place = paths.real(place or ".")
         if place in seen:
             continue
         seen.add(place)
@@ -124,4 +126,4 @@ def _alone(here: str) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    return paths.real(one) == paths.real(other)

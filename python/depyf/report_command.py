@@ -5,7 +5,7 @@ import os
 import sys
 from typing import Dict, Iterable, List
 
-from depyf import summary
+from depyf import paths, summary
 from depyf.difference import compare_ranks
 from depyf.messages import complain
 from depyf.schema import Document
@@ -87,7 +87,7 @@ def _report(options: argparse.Namespace) -> int:
             if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "jinja2":
                 said = "it needs Jinja2; install it with `pip install jinja2`"
             elif isinstance(error, OSError) and error.filename is not None:
-                said = "%s: %s" % (os.path.abspath(error.filename), error.strerror)
+                said = "%s: %s" % (paths.absolute(error.filename), error.strerror)
                 said += "" if options.page else "; `--page FILE` writes it elsewhere"
             complain("depyf report: no page was written: %s\n" % said)
     for rank in sorted(documents):

@@ -9,6 +9,8 @@ import re
 import sys
 from typing import Any, Optional, Tuple
 
+from depyf import paths
+
 _PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
 #: control characters, those that turn the direction of text, and halves of characters, which no
 #: stream encodes
@@ -52,7 +54,7 @@ def short_path(path: str) -> str:
     """The path relative to the current folder where it lies below it, else as it is."""
     try:
         relative = os.path.relpath(path)
-    except ValueError:  # another drive
+    except (OSError, ValueError):  # the folder was removed; another drive
         return path
     return path if relative.startswith(os.pardir) else relative
 
@@ -70,7 +72,7 @@ def place(path: str, line: Optional[int] = None, links: bool = False) -> str:
         return text
     from urllib.parse import quote
 
-    target = "file://" + quote(os.path.abspath(path))
+    target = "file://" + quote(paths.absolute(path))
     return "\033]8;;%s%s\033\\%s\033]8;;\033\\" % (target, "#%d" % line if line else "", text)
 
 

@@ -6,6 +6,7 @@ could not do is one warning and a row in the run.
 """
 
 import gc
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 
 import depyf
 import pytest
@@ -287,6 +289,100 @@ def test_a_folder_that_goes_away_while_it_is_written(tmp_path):
     assert torch.equal(result, torch.full((3,), 4.0))
     assert len([one for one in caught if issubclass(one.category, DepyfWarning)]) == 1
     assert run.problems and folder.read_text() == "a file now"
+
+
+@pytest.fixture
+def without_a_folder(tmp_path):
+    """What removes the current folder; there is one again after the test."""
+    before = os.getcwd()
+
+    def leave():
+        gone = tmp_path / "gone"
+        gone.mkdir()
+        os.chdir(str(gone))
+        gone.rmdir()
+
+    yield leave
+    os.chdir(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the current folder")
+def test_what_is_written_and_said_needs_no_current_folder(tmp_path, without_a_folder):
+    from depyf import paths, terminal
+
+    folder, x = str(tmp_path / "dump"), torch.ones(3)
+    with depyf.prepare_debug(folder) as run:
+        without_a_folder()
+        compiled(broken)(x)
+    page = os.path.join(folder, "index.html")
+    assert run.problems == [] and os.path.exists(page)
+    assert terminal.place(page, 3) == page + ":3" and terminal.place("a.py") == "a.py"
+    assert "file://" + page in terminal.place(page, None, True)
+    assert paths.absolute("a.py") == paths.real("a.py") == "a.py"
+    assert "%s:" % os.path.abspath(__file__) in str(depyf.profile(compiled(double), x, calls=1))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the current folder")
+def test_the_launcher_needs_no_current_folder(tmp_path, without_a_folder):
+    from depyf.launch import program, running
+
+    without_a_folder()
+    before = list(sys.path)
+    _, attributes, first_path = program.module_of("json.tool")
+    assert os.path.basename(attributes["__file__"]) == "tool.py" and first_path is None
+    assert sys.path == before
+    with running._folder_that_exists():
+        assert os.getcwd() == os.sep
+    with pytest.raises(FileNotFoundError):
+        os.getcwd()
+
+
+GOES_AWAY = """
+import os, torch
+
+@torch.compile(backend="eager")
+def f(x):
+    print("a break")
+    return x + 1
+
+os.mkdir("gone")
+os.chdir("gone")
+os.rmdir("../gone")
+f(torch.ones(1))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the current folder")
+def test_run_ends_as_the_program_in_a_removed_folder(tmp_path):
+    (tmp_path / "gone.py").write_text(GOES_AWAY)
+    folder = tmp_path / "dump"
+    words = ["-m", "depyf", "run", "--dump", folder, "gone.py"]
+    done = warm.run(words, environment(tmp_path / "cache"), cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout == "a break\n", done.stderr
+    assert "failed" not in done.stderr and "DepyfWarning" not in done.stderr
+    assert "1 graph break" in done.stderr
+    assert done.stderr.splitlines()[-1] == "depyf: %s" % (folder / "index.html")
+
+
+def test_an_error_after_the_end_of_the_program_is_told_alone(monkeypatch):
+    from depyf.launch import running
+
+    def fails(*_):
+        raise ValueError("a mistake of depyf")
+
+    stream = io.StringIO()
+    options = types.SimpleNamespace(caches=True, follow=False, json=False, find_nonfinite=False)
+    vars(options).update(backend=None, profile=False)
+    recording = running._Recording(options, None, "program.py", stream)
+    with recording:
+        recording.begin()
+        recording.opened.callback(fails)
+    monkeypatch.setattr(running, "_over_budget", fails)
+    assert recording.end() == []
+    assert stream.getvalue().splitlines() == [
+        "depyf: the end of the recording failed: ValueError: a mistake of depyf",
+        "depyf: the summary failed: ValueError: a mistake of depyf",
+    ]
 
 
 def test_a_file_that_was_not_written_is_tried_again_under_its_own_name(tmp_path, monkeypatch):

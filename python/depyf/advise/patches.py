@@ -8,7 +8,7 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from depyf import compiling
+from depyf import compiling, paths
 from depyf.advice import uses
 from depyf.advise.branch_patch import with_where
 from depyf.advise.change import Known
@@ -83,7 +83,7 @@ def patch_for(
         changed = _with_dynamic(changed, compiling.places_of(changed), moved) or changed
     name = short_path(file)
     if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this
-        name = os.path.abspath(file)
+        name = paths.absolute(file)
     name = name.lstrip("/")
     return "".join(
         difflib.unified_diff(lines_of(source), lines_of(changed), "a/" + name, "b/" + name, n=1)
@@ -221,7 +221,7 @@ def _with_torchs_math(source: str, tree: ast.Module, line: int, wanted: str) -> 
 
 
 def _same(file: str, other: str) -> bool:
-    return bool(file) and os.path.realpath(file) == os.path.realpath(other)
+    return bool(file) and paths.real(file) == paths.real(other)
 
 
 def _with_rate(source: str, tree: ast.Module) -> Optional[str]:

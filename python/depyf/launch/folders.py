@@ -3,7 +3,7 @@
 import os
 from typing import Any, Optional, TextIO
 
-from depyf import summary
+from depyf import paths, summary
 from depyf.launch.program import LaunchError
 from depyf.terminal import shown
 
@@ -38,7 +38,7 @@ def _dumped_program(folder: str) -> str:
 
 
 def _same_program(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    return paths.real(one) == paths.real(other)
 
 
 def own_folder(name: str, program: str, force: bool, stream: TextIO) -> str:

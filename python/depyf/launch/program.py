@@ -8,14 +8,14 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
-from depyf import _core
+from depyf import _core, paths
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 
 #: what runs as __main__: its code, the attributes of its module, the first entry of sys.path
-Program = Tuple[types.CodeType, Dict[str, Any], str]
+Program = Tuple[types.CodeType, Dict[str, Any], Optional[str]]
 
 
 class LaunchError(Exception):
@@ -60,7 +60,7 @@ def _script(path: str) -> Program:
     else:
         attributes["__loader__"] = importlib.machinery.SourceFileLoader("__main__", full)
         code = compile(source, full, "exec", dont_inherit=True)
-    return code, attributes, os.path.dirname(os.path.realpath(path))
+    return code, attributes, os.path.dirname(paths.real(path))
 
 
 def _holds_modules(path: str) -> bool:
@@ -107,13 +107,18 @@ def module_of(name: str) -> Program:
 
     # the function of Python itself, with its messages; what a package raises passes through
     find: Any = getattr(runpy, "_get_module_details")
-    sys.path.insert(0, os.getcwd())  # packages are looked up there first, as `python -m` does
+    try:
+        folder: Optional[str] = os.getcwd()
+    except OSError:  # it was removed; Python then looks the module up in the others alone
+        folder = None
+    if folder is not None:
+        sys.path.insert(0, folder)  # packages are looked up there first, as `python -m` does
     try:
         _, spec, code = find(name, NoMainModule)
     finally:
-        del sys.path[0]
-    attributes = _attributes_of(spec)
-    return code, attributes, os.getcwd()
+        if folder is not None:
+            del sys.path[0]
+    return code, _attributes_of(spec), folder
 
 
 def _trim(error: BaseException) -> None:
@@ -127,7 +132,10 @@ def _trim(error: BaseException) -> None:
 
 
 def run_as_main(
-    code: types.CodeType, attributes: Dict[str, Any], first_path: str, arguments: List[str]
+    code: types.CodeType,
+    attributes: Dict[str, Any],
+    first_path: Optional[str],
+    arguments: List[str],
 ) -> None:
     """Runs a program as `__main__`."""
     # The module stays __main__ after its code has run: exit handlers and threads of the program
@@ -143,10 +151,8 @@ def run_as_main(
     sys.argv[:] = arguments
     # what stands there now is the folder of the depyf command, or of `python -m depyf`
     safe = getattr(sys.flags, "safe_path", False)
-    if sys.path and not safe:
-        sys.path[0] = first_path
-    elif not safe:
-        sys.path.insert(0, first_path)
+    if not safe:
+        sys.path[:1] = [] if first_path is None else [first_path]
     exec(code, main.__dict__)
 
 

@@ -5,9 +5,9 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, TextIO
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, TextIO
 
-from depyf import summary
+from depyf import paths, summary
 from depyf.files import temporary_folder
 from depyf.imports import WhenImported
 from depyf.launch.folders import dump_folder
@@ -45,7 +45,7 @@ class _Recording:
         self._process = os.getpid()
         self._block: Any  # one of the two context managers
         if folder is not None:
-            self._block = prepare_debug(os.path.abspath(folder), caches=options.caches)
+            self._block = prepare_debug(paths.absolute(folder), caches=options.caches)
         else:
             self._block = capture(caches=options.caches)
         self._workers: Any = None  # the folder of their dumps, where there is no other
@@ -112,7 +112,8 @@ class _Recording:
     def ensure_begun(self) -> None:
         """The same for a program that has ended and never imported torch."""
         if self.progress.run is None and os.getpid() == self._process:
-            self.begin()
+            with self._harmless("the recording"), _folder_that_exists():
+                self.begin()
 
     def await_threads(self) -> None:
         """Ends the program's threads as Python does at its end, before depyf's own end.
@@ -131,18 +132,40 @@ class _Recording:
             trace = error.__traceback__.tb_next if error.__traceback__ is not None else None
             _tell_unraised(error, trace)
 
+    def __enter__(self) -> "_Recording":
+        if self.follower is not None:
+            self.follower.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        """Ends all that looks at the program."""
+        for one in (self.follower, self.progress, self.opened):
+            with self._harmless("the end of the recording"):
+                if one is not None:
+                    one.__exit__(*raised)
+
     def end(self) -> List[str]:
         """Says what was recorded, and returns which budgets were exceeded, in words."""
         exceeded: List[str] = []
         if os.getpid() != self._process:
             return exceeded  # a child that the program forked says nothing
         if self.progress.run is not None:
-            exceeded = self._tell(self.progress.run)
+            with self._harmless("the summary"):
+                self._tell(self.progress.run, exceeded)
         if self._workers is not None:
-            self._workers.cleanup()
+            with self._harmless("to remove a temporary folder"):
+                self._workers.cleanup()
         return exceeded
 
-    def _tell(self, run: "Run") -> List[str]:
+    @contextlib.contextmanager
+    def _harmless(self, what: str) -> Iterator[None]:
+        """An error of depyf after the program's end is told, and changes no exit code."""
+        try:
+            yield
+        except Exception as error:
+            self._stream.write("depyf: %s failed: %s: %s\n" % (what, type(error).__name__, error))
+
+    def _tell(self, run: "Run", exceeded: List[str]) -> None:
         try:
             sys.stdout.flush()
         except Exception:
@@ -152,7 +175,7 @@ class _Recording:
             from depyf import follow
 
             found = follow.documents(self.follower.folder)
-        exceeded = _over_budget(run, self._options, found)
+        exceeded += _over_budget(run, self._options, found)
         tell(run, self._options, found, self._finder, self._output, self._stream, exceeded)
         profile = self.progress.profile
         if profile is not None and profile.found is not None:
@@ -160,7 +183,27 @@ class _Recording:
         told = ["depyf run: " + text for text in exceeded]
         told += filter(None, [summary.numbers_explained("\n".join(told))])
         self._stream.write("".join(text + "\n" for text in told))
-        return exceeded
+
+
+@contextlib.contextmanager
+def _folder_that_exists() -> Iterator[None]:
+    """The root is the current folder in the block if there is none.
+
+    Torch is imported there: oneMKL ends a process that loads it without a current folder.
+    """
+    back = None
+    try:
+        os.getcwd()
+    except OSError:
+        with contextlib.suppress(OSError):
+            back = os.open(os.curdir, os.O_RDONLY)
+            os.chdir(os.sep)
+    try:
+        yield
+    finally:
+        if back is not None:
+            os.chdir(back)
+            os.close(back)
 
 
 def _tell_unraised(error: BaseException, trace: Any) -> None:
@@ -205,7 +248,7 @@ def run(options: Any) -> int:
         raise
     exceeded: List[str] = []
     try:
-        with recording.opened, recording.progress, recording.follower or contextlib.nullcontext():
+        with recording:
             # the program imports torch when it wants to: what it does before, such as setting
             # variables that torch reads, counts
             waiting = None

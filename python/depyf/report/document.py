@@ -7,7 +7,7 @@ import os
 import re
 from typing import Any, Iterator, List
 
-from depyf import dumped
+from depyf import dumped, paths
 from depyf.report import tracelog
 from depyf.report.base import MARK, PAGE, ReportError
 from depyf.schema import MANIFEST, Document
@@ -113,7 +113,7 @@ def _of_log(path: str) -> Document:
     document = tracelog.read(path)
     document["folder"] = None
     document["label"] = os.path.basename(path)
-    document["place"] = os.path.abspath(path) + ".html"
+    document["place"] = paths.absolute(path) + ".html"
     return document
 
 

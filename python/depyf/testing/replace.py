@@ -74,6 +74,10 @@ class _Writer:
 class _Replacer:
     def __init__(self, config: "pytest.Config") -> None:
         self._config = config
+        # of the folder in which pytest began: a test can leave it, and remove the one it goes to
+        self._root = str(getattr(config, "rootpath", os.getcwd()))
+        figures = config.getoption("--depyf-replace-figures")
+        self._figures = os.path.abspath(figures) if figures else ""
         self._folder = ""
         self._failed: List[str] = []  # in the order in which they ran
         self._again: Dict[str, Dict[str, str]] = {}
@@ -136,8 +140,7 @@ class _Replacer:
                 session.exitstatus = pytest.ExitCode.OK
 
     def _write_figures(self) -> None:
-        path = self._config.getoption("--depyf-replace-figures")
-        if path:
+        if self._figures:
             figures = dict(self.figures, failed=len(self._failed), counted=self._counted())
             figures.update(
                 unstable=self._unstable(),
@@ -145,7 +148,7 @@ class _Replacer:
                 examples=self._examples,
                 problems=dict(self._problems),
             )
-            with open(path, "w", encoding="utf-8") as file:
+            with open(self._figures, "w", encoding="utf-8") as file:
                 json.dump(figures, file, indent=1)
 
     def _outcomes(self, options: Sequence[str]) -> Dict[str, str]:
@@ -177,7 +180,7 @@ class _Replacer:
         try:
             subprocess.run(
                 [*command, "-p", "no:cacheprovider", *nodeids],
-                cwd=str(getattr(self._config, "rootpath", os.getcwd())),
+                cwd=self._root,
                 env=environment,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, Dict, Optional, Tuple
 
-from depyf import report, sharing, summary
+from depyf import paths, report, sharing, summary
 from depyf.compiling import is_python
 from depyf.files import append_text, overwrite_text, require_writable, write_atomically
 from depyf.interrupts import pass_on
@@ -452,7 +452,7 @@ class DumpWriter:
         path = os.path.join(self.folder, name)
         if (
             entry.code_path is not None
-            and os.path.abspath(entry.code_path) == path
+            and paths.absolute(entry.code_path) == path
             and os.path.exists(path)
         ):
             entry.path = name
