@@ -11,6 +11,7 @@ import math
 import types
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
+from depyf.function_source import is_writable
 from depyf.plain import is_one_of, module_of, plain_dict
 
 _CO_VARARGS = 0x4
@@ -279,6 +280,8 @@ class _Namer:
             name = type.__dict__["__name__"].__get__(value)
         elif is_one_of(type(value), _FUNCTION_TYPES):
             name = value.__name__
+        if name is not None and not is_writable(name):
+            name = None
         if name is not None:
             if self.namespace.get(name) is value:
                 return name
@@ -286,7 +289,7 @@ class _Namer:
                 return name
         modules = []
         for known, found in list(self.namespace.items()):
-            if type(known) is not str or not known.isidentifier() or known.startswith("__"):
+            if type(known) is not str or known.startswith("__") or not is_writable(known):
                 continue
             if found is value:
                 return known

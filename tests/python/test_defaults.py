@@ -87,3 +87,10 @@ def test_a_set_that_is_shown_has_its_order():
     shown = namespace["f"].__defaults__
     assert shown[0] is ... or list(shown[0]) == list(large)
     assert list(shown[1]) == [1, 2]
+
+
+def test_a_global_that_source_cannot_name_stands_for_no_default():
+    value = object()
+    space = {"\ufb01": value, "if": value, "fi": 3, "value": value}
+    exec("def f(a=value): return a\ndel value", space)
+    assert "# default of a: <object of type object>" in depyf.decompile(space["f"])

@@ -1,11 +1,14 @@
 """Names in torch's code that no source can hold, and names of the user that look like Dynamo's."""
 
+import ast
 import sys
+import types
 
 import pytest
 import torch
 
 import depyf
+from depyf import code_edit
 
 
 graph_out_0 = 300
@@ -194,3 +197,25 @@ def test_only_what_is_spelt_as_a_class_is_named_one(tmp_path):
     replaced(tmp_path, f, torch.ones(1))
     text = "\n".join(one.read_text() for one in tmp_path.glob("__transformed_*.py"))
     assert "LABELS" in text and "labels_class" not in text
+
+
+def test_names_that_source_gives_otherwise_are_names_of_files_and_functions(tmp_path):
+    """Python normalises names in source (NFKC), and some letters are in no identifier."""
+
+    def f(x, scale=2):
+        odd = x + 1
+        torch._dynamo.graph_break()
+        return odd * scale
+
+    with depyf.prepare_debug(str(tmp_path)) as run:
+        for name in ("\uff11", "\ufb01", "\u2460\u2461", "x\u0301\u0323", "a b"):
+            local = tuple(name if one == "odd" else one for one in f.__code__.co_varnames)
+            code = code_edit.replace(f.__code__, co_name=name, co_varnames=local)
+            function = types.FunctionType(code, globals(), "f", (2,))
+            assert torch.compile(function, backend="eager")(torch.ones(1)).item() == 4
+    entries = list(run.entries())
+    assert len(entries) == 10 and run.problems == []
+    for entry in entries:
+        assert entry.replaced and "def %s(" % entry.name in entry.source
+    for path in tmp_path.glob("full_code*.py"):
+        assert ast.parse(path.read_text(encoding="utf-8")).body[1:], path

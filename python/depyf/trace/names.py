@@ -38,8 +38,14 @@ def safe_name(name: str) -> str:
     """
     if name.isascii() and name.isidentifier() and len(name) <= _NAME_BYTES:
         return name
-    cleaned = re.sub(r"\W", "_", name.encode("utf-8", "replace").decode("utf-8"))
-    if not cleaned or cleaned[0].isdigit():
+    cleaned = name.encode("utf-8", "replace").decode("utf-8")
+    if not name.isascii():
+        import unicodedata
+
+        # as Python reads a name in source: the name of the file is that of the function in it
+        cleaned = unicodedata.normalize("NFKC", cleaned)
+    cleaned = "".join(one if ("_" + one).isidentifier() else "_" for one in cleaned)
+    if not cleaned.isidentifier():  # it is empty, or begins with a digit or a mark
         cleaned = "_" + cleaned
     if len(cleaned.encode("utf-8")) > _NAME_BYTES:
         digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:8]

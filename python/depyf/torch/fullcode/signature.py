@@ -82,7 +82,7 @@ class Signature:
     def _name(self, name: str) -> str:
         shown = name
         if not name.isidentifier():
-            shown = "implicit" + re.sub(r"\W", "", name)
+            shown = identifier("implicit" + re.sub(r"\W", "", name))
         elif not is_writable(name):
             shown = identifier(name + "_")
         while self._renamed.get(shown, name) != name or (shown != name and shown in self._real):
