@@ -11,7 +11,6 @@ import math
 import types
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
-from depyf.function_source import is_writable
 from depyf.plain import is_one_of, module_of, plain_dict
 
 _CO_VARARGS = 0x4
@@ -272,6 +271,8 @@ class _Namer:
         return texts
 
     def _name(self, value: Any) -> Optional[str]:
+        from depyf.function_source import is_writable  # it takes longer to load than all of this
+
         if value is type(None):
             type_name = self._name(type)
             return None if type_name is None else type_name + "(None)"
