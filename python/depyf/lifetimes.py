@@ -513,8 +513,9 @@ def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
     before it, or the result of a call, an attribute or an item that nothing reads. Nearest first.
 
     Torch's stack may hold such a value while other code runs, such as a context manager that is
-    made before a graph break and entered after it, or the closure of a resume function. The proof
-    of the result says whether the two are the same.
+    made before a graph break and entered after it, or the closure of a resume function. A value
+    that is held over a test ends at the start of both ways. The proof of the result says whether
+    the two are the same.
     """
     if sys.version_info < (3, 8):
         return
@@ -523,6 +524,8 @@ def held_longer(code: types.CodeType, offset: int) -> Iterator[types.CodeType]:
     if not at:
         return
     end = at[-1] + (listing[at[-1]].op == _PRECALL)
+    if listing[end].target is not None and not _parts_alone(listing, end):
+        return
     joins = {id(one.target) for one in listing if one.target is not None}
     touched = {one.argument for one in listing[at[0] : end + 1] if one.op in _HAS_LOCAL}
     for i in range(at[0] - 1, 0, -1):
@@ -546,8 +549,19 @@ def _maker(listing: List[Instruction], i: int) -> Instruction:
     return listing[i]
 
 
+def _parts_alone(listing: List[Instruction], i: int) -> bool:
+    """Whether the jump at `i` tests a value and leads on to where nothing else leads."""
+    target = listing[i].target
+    if not listing[i].name.startswith("POP_JUMP") or target is None:
+        return False
+    at = next(j for j, one in enumerate(listing) if one is target)
+    others = sum(one.target is target for one in listing) > 1
+    return at > i + 1 and listing[at - 1].op in _LEADS_ELSEWHERE and not others
+
+
 def _moved_behind(code: types.CodeType, i: int, end: int) -> types.CodeType:
-    """`code` whose instruction `i`, which drops a value, does so after the instruction `end`."""
+    """`code` whose instruction `i`, which drops a value, does so after the instruction `end`, on
+    both ways if that is a jump."""
     dropped = Assembly(code).instructions[i]
     slot = dropped.argument
     if dropped.op != _DELETE:
@@ -562,6 +576,13 @@ def _moved_behind(code: types.CodeType, i: int, end: int) -> types.CodeType:
     else:
         gone.op, gone.argument = _STORE, slot
     # read once more, so that the proof knows it as a value that is wanted until then
-    ends = [Instruction(_LOAD, slot), Instruction(_DELETE, slot), Instruction(_OP["POP_TOP"])]
-    assembly.rewrite(lambda one: [one] + ends if one is last else [one])
+    ends = [(_LOAD, slot), (_DELETE, slot), (_OP["POP_TOP"], 0)]
+    target = last.target
+    if target is not None:
+        assembly.put_before({id(target): [Instruction(*one) for one in ends]})
+        following = assembly.instructions[end + 1]
+        last = following if following.name == "NOT_TAKEN" else last
+    assembly.rewrite(
+        lambda one: [one] + [Instruction(*each) for each in ends] if one is last else [one]
+    )
     return assembly.assemble(co_stacksize=code.co_stacksize + 1)

@@ -349,16 +349,22 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
       }
     }
   spend(local_names_.size() / 8 + 1);
+  std::size_t missing[2] = {0, 0};
   for (TokenId id : seen) {
     const std::uint32_t by = tokens_[id].mark_class;
     if (by == kBySide[kA] && goes_away) continue;
-    for (Which side : {kA, kB}) {
-      if (by != kBySide[side] || ends_unnoticed(side, id)) continue;
-      part(here(kA) + " while the stack of the " +
-           (side == kA ? "first holds a value that the second"
-                       : "second holds a value that the first") +
-           " has dropped");
-    }
+    for (Which side : {kA, kB})
+      if (by == kBySide[side] && !ends_unnoticed(side, id)) ++missing[side];
+  }
+  // Those of the first come first: the caller may let the second hold more, one after another.
+  for (Which side : {kA, kB}) {
+    if (missing[side] == 0) continue;
+    const std::string values =
+        missing[side] == 1 ? "a value" : std::to_string(missing[side]) + " values";
+    part(here(kA) + " while the stack of the " +
+         (side == kA ? "first holds " + values + " that the second"
+                     : "second holds " + values + " that the first") +
+         " has dropped");
   }
 }
 

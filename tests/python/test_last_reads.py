@@ -1,6 +1,7 @@
 """Locals that are cleared where they are last read, on every way through the code."""
 
 import dis
+import importlib
 import inspect
 import itertools
 import sys
@@ -784,14 +785,223 @@ def test_a_value_that_nothing_reads_lives_until_the_operation_has_run(name):
     assert made[0].co_stacksize > function.__code__.co_stacksize
 
 
-def test_no_value_is_held_over_a_branch():
-    def f(make, seen, flag):
-        make("dropped")
-        if flag:
-            seen()
+def holds_over_a_test(make, seen, flag):
+    make("dropped")
+    if flag:
+        return seen("then", 1)
+    return seen("else", 2)
 
-    calls = [one.offset for one in dis.get_instructions(f) if one.opname.startswith("CALL")]
-    assert list(held_longer(f.__code__, calls[-1])) == []
+
+def both_ways_meet(make, seen, flag):
+    make("dropped")
+    if flag:
+        seen("then", 1)
+    for one in "ab":
+        seen(one, 2)
+
+
+def place_of_test(code):
+    """The offset of its first operation that tests a value, or that makes it a bool."""
+    return next(
+        one.offset
+        for one in dis.get_instructions(code)
+        if one.opname == "TO_BOOL" or one.opname.startswith("POP_JUMP")
+    )
+
+
+@pytest.mark.parametrize("answer", [False, True])
+def test_a_value_that_is_held_over_a_test_ends_on_both_ways(answer):
+    """Until both ways, where the interpreter's test is one operation; 3.13 makes a bool first."""
+
+    def observed(code):
+        told, references = [], []
+
+        class Flag:
+            def __bool__(self):
+                told.append(("test", references[0]() is not None))
+                return answer
+
+        def make(_):
+            one = Thing()
+            references.append(weakref.ref(one))
+            return one
+
+        def seen(name, _):
+            told.append((name, references[0]() is not None))
+
+        made_of(holds_over_a_test, code)(make, seen, Flag())
+        assert references[0]() is None
+        return told
+
+    code = holds_over_a_test.__code__
+    way = "then" if answer else "else"
+    assert observed(code) == [("test", False), (way, False)]
+    made = list(held_longer(code, place_of_test(code)))
+    assert [observed(one) for one in made] == [[("test", True), (way, False)]]
+    if sys.version_info >= (3, 13):
+        jump = next(
+            one.offset for one in dis.get_instructions(made[0]) if one.opname.startswith("POP_JUMP")
+        )
+        made = list(held_longer(made[0], jump))
+        assert [observed(one) for one in made] == [[("test", True), (way, False)]]
+
+
+def dies_on_both_ways(make, seen, flag):
+    value = make("dropped")
+    if flag:
+        value
+        del value
+        return seen("then", 1)
+    value
+    del value
+    return seen("else", 2)
+
+
+def dies_before_the_test(make, seen, flag):
+    value = make("dropped")
+    value
+    del value
+    if flag:
+        return seen("then", 1)
+    return seen("else", 2)
+
+
+def dies_late_on_one_way(make, seen, flag):
+    value = make("dropped")
+    if flag:
+        value
+        del value
+        return seen("then", 1)
+    result = seen("else", 2)
+    value
+    del value
+    return result
+
+
+def dies_late_on_the_other_way(make, seen, flag):
+    value = make("dropped")
+    if flag:
+        result = seen("then", 1)
+        value
+        del value
+        return result
+    value
+    del value
+    return seen("else", 2)
+
+
+DIES = [dies_on_both_ways, dies_before_the_test, dies_late_on_one_way, dies_late_on_the_other_way]
+
+
+@pytest.mark.parametrize("one", DIES)
+@pytest.mark.parametrize("other", DIES)
+def test_a_value_dies_at_the_same_place_of_each_way(one, other):
+    """A value that a test finds alive on one side only is a difference, as is one that a call on
+    one of the ways behind it finds alive."""
+    _core = pytest.importorskip("depyf._core")
+    codes = [
+        function.__code__.replace(
+            co_name="f",
+            co_varnames=tuple(
+                name if local == "value" else local for local in function.__code__.co_varnames
+            ),
+            **({"co_qualname": "f"} if hasattr(function.__code__, "co_qualname") else {}),
+        )
+        for function, name in ((one, "tmp_1"), (other, "held_value"))
+    ]
+    verdict, detail = _core.compare(codes[0], codes[1], dynamo=True, lifetimes=True)
+    assert (verdict in ("identical", "exact", "equivalent")) == (one is other), detail
+
+
+def three_held_over_a_test(make, seen, flag):
+    tmp_1 = make[1]
+    tmp_2 = make[2]
+    tmp_3 = make[3]
+    if flag:
+        tmp_1
+        del tmp_1
+        tmp_2
+        del tmp_2
+        seen("then", 0)
+        tmp_3
+        del tmp_3
+        return seen("then", 1)
+    tmp_1
+    del tmp_1
+    tmp_2
+    del tmp_2
+    tmp_3
+    del tmp_3
+    return seen("else", 2)
+
+
+def three_dropped(make, seen, flag):
+    make[1]
+    make[2]
+    make[3]
+    if flag:
+        seen("then", 0)
+        return seen("then", 1)
+    return seen("else", 2)
+
+
+@pytest.mark.parametrize(
+    "torchs, ours",
+    [(dies_on_both_ways, holds_over_a_test), (three_held_over_a_test, three_dropped)],
+)
+def test_what_torch_holds_over_a_test_is_found(torchs, ours):
+    pytest.importorskip("depyf._core")
+    proving = importlib.import_module("depyf.recompiling.proving")
+    code = ours.__code__.replace(co_name=torchs.__name__)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=torchs.__qualname__)
+    original = torchs.__code__.replace(
+        co_varnames=tuple("tmp_1" if one == "value" else one for one in torchs.__code__.co_varnames)
+    )
+    made, _, verdict, detail = proving.with_lifetimes(code, original, proving.Own())
+    assert verdict in proving.PROVEN, detail
+    assert any("held_value" in name for name in made.co_varnames)
+
+
+def two_values(make, seen):
+    return [make[1], [make[2]], seen(1)][2]
+
+
+def two_dropped(make, seen):
+    [make[1], make[2]]
+    return seen(1)
+
+
+def test_the_prover_says_how_many_values_the_other_has_dropped():
+    _core = pytest.importorskip("depyf._core")
+    one, two = two_values.__code__, two_dropped.__code__.replace(co_name="two_values")
+    if hasattr(one, "co_qualname"):
+        two = two.replace(co_qualname=one.co_qualname)
+    verdict, detail = _core.compare(one, two, dynamo=True, lifetimes=True)
+    assert verdict == "unproven"
+    assert "the first holds 2 values that the second has dropped" in detail
+    verdict, detail = _core.compare(two, one, dynamo=True, lifetimes=True)
+    assert verdict == "unproven"
+    assert "the second holds 2 values that the first has dropped" in detail
+
+
+def test_no_value_is_held_over_a_test_whose_ways_meet():
+    code = both_ways_meet.__code__
+    held = list(held_longer(code, place_of_test(code)))
+    if sys.version_info < (3, 13):
+        assert held == []
+    else:
+        (held,) = held
+        jump = next(
+            one.offset for one in dis.get_instructions(held) if one.opname.startswith("POP_JUMP")
+        )
+        assert list(held_longer(held, jump)) == []
+
+
+def test_no_value_is_held_from_before_a_test():
+    code = both_ways_meet.__code__
+    calls = [one.offset for one in dis.get_instructions(code) if one.opname.startswith("CALL")]
+    assert list(held_longer(code, calls[-1])) == []
 
 
 def one_attribute(o, graph):

@@ -3,7 +3,8 @@
 Each text has a function `f(x, n, log)` and what it needs; `python drawn.py SEED` shows one. Names
 with an underscore in front are loop counters, so that every loop ends. With `lives=True`
 (`python drawn.py SEED lives`), tensors and objects are watched: `LIVES` then tells where each died,
-what is alive at places, and numbers of references.
+what is alive at places, and numbers of references. With `loops=True` (`python drawn.py SEED loops`),
+f is a loop that breaks the graph by the tests of tensors, as solvers do.
 """
 
 import random
@@ -610,9 +611,157 @@ class Lives(Program):
         return lines + self.draw.choice([["del %s" % g], ["next(%s)" % g, "%s = 0" % g]])
 
 
-def text_of(seed, version=None, lives=False):
+class Loops(Program):
+    """A loop whose number of iterations torch cannot know, with in-place operators: a solver.
+
+    What one iteration computes has several names, is kept for the next one, or is dropped.
+    """
+
+    #: tensors like x, and tensors of one number
+    vectors = ["x", "r", "p", "q"]
+    numbers_ = ["rs", "new", "best"]
+
+    def __init__(self, seed, version=None):
+        super().__init__(seed, version)
+        # torch leaves a loop to Python whose body breaks the graph by anything but a test
+        self.breaks = self.draw.random() < 0.15
+
+    def vector(self, deep=1):
+        draw = self.draw
+        if deep == 0:
+            return draw.choice(self.vectors)
+        a, b = self.vector(deep - 1), self.vector(deep - 1)
+        s = draw.choice(self.numbers_ + ["0.5", "2", "n"])
+        forms = ["(0.5 * %s)" % a, "(%s - 0.5 * %s)" % (a, b), "(%s - 0.25 * %s)" % (a, b)]
+        forms += [
+            "%s.clone()" % a,
+            "(%s * (%s * 0.01))" % (a, s),
+            "torch.where(%s > 0, %s, 0.5 * x)" % (a, b),
+            "%s.sin()" % a,
+        ]
+        forms += ["(x + 1)", "(%s / (1 + %s.abs()))" % (a, b), "(0.5 * x + n)"]
+        return draw.choice(forms)
+
+    def scalar(self):
+        a, b = self.vector(0), self.vector(0)
+        forms = ["%s @ %s" % (a, b), "%s.sum()" % a, "%s.norm()" % a, "%s.abs().max()" % a]
+        return self.draw.choice(forms + ["(%s * %s).mean()" % (a, b), "rs * 0.5", "new"])
+
+    def test(self, likely=None):
+        """A test of a tensor; `likely`: whether it mostly holds."""
+        v, s = self.vector(0), self.draw.choice(self.numbers_)
+        if likely is None or self.draw.random() < 0.15:
+            likely = self.draw.random() < 0.5
+        op, limit = self.draw.choice([("<", "1000"), (">", "0.0001")][:: 1 if likely else -1])
+        if not likely:
+            op = "<" if op == ">" else ">"
+        forms = ["%s %s %s" % (s, op, limit), "%s.sqrt() %s %s" % (s, op, limit)]
+        forms += ["%s.abs().sum() %s %s" % (v, op, limit), "%s.abs().max() %s %s" % (v, op, limit)]
+        forms += ["(n > 1 or k < 5) and %s %s %s" % (s, op, limit)]
+        forms += ["%s.isfinite().all()" % v if likely else "not %s.isfinite().all()" % v]
+        forms += ["(%s > 0).any() or %s > k" % (v, s) if likely else "(%s > 900).any()" % v]
+        forms += ["%s %s %s and %s < 900" % (s, op, limit, s)]
+        if self.breaks:
+            forms += ["torch.allclose(%s, x)" % v, "%s.item() %s %s" % (s, op, limit)]
+        return self.draw.choice(forms)
+
+    def step(self):
+        draw = self.draw
+        v, s = draw.choice(self.vectors), draw.choice(self.numbers_)
+        breaks = [["note(log, n, k)"], ["%s = outside(%s)" % (v, v)]] if self.breaks else []
+        return draw.choice(
+            breaks
+            + [
+                ["%s += %s" % (v, self.vector())],
+                ["%s -= %s" % (v, self.vector())],
+                ["%s *= 0.5" % v],
+                ["%s = %s" % (v, self.vector(2))],
+                ["%s = %s" % (s, self.scalar())],
+                ["new = %s" % self.scalar(), "rs = new"],
+                ["new = r @ r", "p = r + new / (rs + 1) * p", "rs = new"],
+                ["r, q = q, %s" % self.vector()],
+                ["best, rs = rs, %s" % self.scalar()],
+                ["%s[0] = %s" % (v, self.scalar())],
+                ["%s.add_(%s)" % (v, self.vector(0))],
+                ["k += 1"],
+                ["kept.append(%s)" % v],
+                ["a = %s" % self.scalar(), "%s = %s / (a.abs() + 1)" % (v, v), "del a"],
+            ]
+        )
+
+    def leave(self):
+        return self.draw.choice(
+            ["break", "break", "continue", "return x, n, log", "return r", "raise ValueError(k)"]
+        )
+
+    def block(self, deep, loop=False):
+        lines = []
+        for _ in range(self.draw.randint(1, 4)):
+            lines += self.statement(deep, loop)
+        return ["    " + line for line in lines]
+
+    def statement(self, deep, loop):
+        draw = self.draw
+        if loop and draw.random() < 0.25:
+            return ["if %s:" % self.test(False), "    " + self.leave()]
+        if deep == 0 or draw.random() < 0.8:
+            return self.step()
+        return draw.choice([self.loop, self.attempt, self.either, self.either])(deep)
+
+    def either(self, deep):
+        both = self.draw.choice([[], self.step()])
+        lines = ["if %s:" % self.test()] + ["    " + line for line in both]
+        lines += self.block(deep - 1)
+        if both or self.draw.random() < 0.5:
+            lines += ["else:"] + ["    " + line for line in both] + self.block(deep - 1)
+        return lines
+
+    def attempt(self, deep):
+        lines = ["try:"] + self.block(deep - 1)
+        if self.draw.random() < 0.5:
+            lines += ["    if %s:" % self.test(), "        raise ValueError(k)"]
+        if self.draw.random() < 0.3:
+            return lines + ["finally:"] + self.block(deep - 1)
+        return lines + ["except ValueError:"] + self.block(deep - 1)
+
+    def loop(self, deep):
+        i = self.name("_n")
+        kind = self.draw.randrange(8)
+        if kind == 0:
+            lines = ["for %s in range(3):" % i]
+        elif kind == 1:
+            lines = ["%s = 0" % i, "while %s:" % self.test(True)]
+            lines += ["    %s += 1" % i, "    if %s > 3:" % i, "        break"]
+        elif kind == 2:
+            lines = ["%s = 0" % i, "while %s < 3 and (%s):" % (i, self.test(True))]
+            lines += ["    %s += 1" % i]
+        else:
+            # Where a value is set behind one test and before the next one, torch keeps it over the
+            # first and hands it to neither way.
+            lines = ["%s = 0" % i, "while (%s) and %s < 3:" % (self.test(True), i)]
+            lines += ["    %s += 1" % i]
+        lines += self.block(deep - 1, loop=True)
+        if self.draw.random() < 0.25:
+            lines += ["else:"] + self.block(deep - 1)
+        return lines
+
+    def body(self):
+        """The statements of the function."""
+        lines = ["k, kept = 0, []", "r = x - 0.5", "p, q = r.clone(), x", "rs = new = r @ r"]
+        lines += [self.draw.choice(["best = rs", "best = rs * 2", "p = r + 1"]) for _ in "ab"]
+        lines += ["best = p.sum()"] + self.loop(self.draw.randint(1, 2))
+        for _ in range(self.draw.randint(0, 2)):
+            lines += self.statement(1, False)
+        end = self.draw.choice(["x, k, log", "x + len(kept), k", "(r, p, q, rs, new, best)", "x"])
+        return lines + ["return " + end]
+
+
+def text_of(seed, version=None, lives=False, loops=False):
     """The text of the program `seed`, for CPython `version` (default: the running one)."""
-    program = (Lives if lives else Program)(seed, version)
+    program = (Loops if loops else Lives if lives else Program)(seed, version)
+    if loops:
+        lines = ["def f(x, n, log):"] + ["    " + line for line in program.body()]
+        return HEAD + "\n\n" + "\n".join(lines) + "\n"
     body = []
     for _ in range(3):
         body += program.statement(3, False)
@@ -622,4 +771,5 @@ def text_of(seed, version=None, lives=False):
 
 
 if __name__ == "__main__":
-    print(text_of(int(sys.argv[1]), lives="lives" in sys.argv)[len(HEAD) :])
+    kinds = {"lives": "lives" in sys.argv, "loops": "loops" in sys.argv}
+    print(text_of(int(sys.argv[1]), **kinds)[len(HEAD) :])

@@ -17,6 +17,9 @@ from programs import TORCH
 ARE_FOR = (2, 13)
 COUNT = int(os.environ.get("DEPYF_DRAWN_PROGRAMS", "3"))
 LIVES_COUNT = int(os.environ.get("DEPYF_DRAWN_LIVES", "1"))
+LOOPS_COUNT = int(os.environ.get("DEPYF_DRAWN_LOOPS", "2"))
+#: of this number and the next one, torch's stack holds values over a test
+FIRST_LOOP = 125
 #: the same programs each time, or those of a number, or others each time: "random"
 SEED = os.environ.get("DEPYF_DRAWN_SEED", "0")
 SEED = random.SystemRandom().randrange(10**6) if SEED == "random" else int(SEED)
@@ -75,6 +78,19 @@ def test_drawn_program(tmp_path, number):
     assert replaced[0] == plain[0]
     if TORCH >= ARE_FOR:
         assert replaced[1] == plain[1]
+    all_replaced(run)
+
+
+@pytest.mark.skipif(TORCH < ARE_FOR, reason="an older torch keeps some values itself")
+@pytest.mark.parametrize("number", range(LOOPS_COUNT))
+def test_drawn_loop(tmp_path, number):
+    seed = SEED + FIRST_LOOP + number
+    text = text_of(seed, loops=True)
+    print("python tests/torch/drawn.py %d loops" % seed)
+    plain = outcome(text, seed)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        replaced = outcome(text, seed)
+    assert replaced == plain
     all_replaced(run)
 
 

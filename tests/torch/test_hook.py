@@ -113,11 +113,18 @@ def test_without_a_proof_torch_keeps_its_own_bytecode(
         return found._replace(code=None, verdict=verdict, detail="first difference: test")
 
     monkeypatch.setattr(recompile_module, "recompile", doubt)
-    with pytest.warns(DepyfWarning, match="keeps its own bytecode"):
+    with pytest.warns(DepyfWarning, match="keeps its own bytecode") as warned:
         with depyf.prepare_debug(str(tmp_path / "dump")) as run:
             have = results()
     assert_same(have, plain)
+    said = [str(one.message) for one in warned]
     for entry in run.entries():
+        # what speaks of bytecode is left to the dump
+        one = [text for text in said if "proving %s: " % entry.name in text]
+        assert len(one) == 1 and "first difference" not in one[0]
+        assert "you cannot step through this code (%s.py of the dump" % entry.name in one[0]
+        head = (tmp_path / "dump" / (entry.name + ".py")).read_text().split("\ndef ")[0]
+        assert "first difference: test" in head
         assert entry.verdict == verdict and not entry.replaced
         assert entry.code.co_filename == branchy.__code__.co_filename
     assert "first difference: test" in readme_of(tmp_path / "dump")

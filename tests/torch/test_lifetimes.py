@@ -119,6 +119,68 @@ def test_a_value_that_is_handed_to_a_resume_function_is_let_go(tmp_path):
     assert all(entry.replaced for entry in run.entries() if entry.hooked)
 
 
+KEPT = """
+def f(x, r):
+    r = r - 0.5 * x
+    rs = r @ r
+    best = rs * 2
+    last = r + 1
+    while rs > 1e-3:
+        x = x + r
+        r = 0.5 * r
+        new = r @ r
+        last = r + best
+        rs = new
+        best = rs * 2
+    return x
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="an older torch hands over other values")
+def test_what_a_test_finds_alive(tmp_path):
+    """Torch's stack holds values over the test of a loop that only the next iteration sets: rs,
+    best and last. What the test runs sees them."""
+
+    def watching(graph, inputs, **options):
+        def call(*arguments):
+            results = list(graph(*arguments))
+            references = [weakref.ref(one) for one in results[1:]]
+
+            class Condition(torch.Tensor):
+                def __bool__(self):
+                    alive = [one() is not None for one in references]
+                    log.append((len(alive), alive))
+                    with torch._C.DisableTorchFunctionSubclass():
+                        return super().__bool__()
+
+            if not results[0].dim() and results[0].dtype is torch.bool:
+                results[0] = results[0].as_subclass(Condition)
+            for index, one in enumerate(results[1:]):
+                weakref.finalize(one, log.append, "end %d" % index)
+            return tuple(results)
+
+        return call
+
+    def log_of():
+        torch._dynamo.reset()
+        log.clear()
+        function = torch.compile(function_of(KEPT, "f"), backend=watching)
+        function(torch.ones(3), torch.ones(3))
+        return in_order_of(log)
+
+    def in_order_of(told):
+        return in_order([one if isinstance(one, str) else repr(one) for one in told])
+
+    log = []
+    plain = log_of()
+    assert any("True, True, True, True" in one for one in plain)
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        assert log_of() == plain
+    hooked = [entry for entry in run.entries() if entry.hooked]
+    assert len(hooked) > 1
+    assert all(entry.replaced for entry in hooked), [entry.detail for entry in hooked]
+
+
 def chain(breaks):
     lines = ["def f(x):"]
     for i in range(breaks):

@@ -2,7 +2,7 @@
 
 import re
 import types
-from typing import Iterable, List, NamedTuple, Tuple
+from typing import Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from depyf import _core
 from depyf.code_edit import with_consts
@@ -58,7 +58,7 @@ def with_lifetimes(
 #: proofs that are tried to find which values torch's stack holds for longer
 _MOST_HELD = 100
 _DROPPED = re.compile(
-    r"at offset (\d+) / (\d+): .*the first holds a value that the second has drop"
+    r"at offset (\d+) / (\d+): .*the first holds (a|\d+) values? that the second has dropped"
 )
 
 
@@ -72,18 +72,19 @@ def _held_as_torchs(
     """`code` whose values live as long as torch's stack holds them, the verdict and its detail; all
     as given if that is not found.
 
-    The proof ends at the first operation during which only torch's code holds some value. So each
+    The proof ends at the first operation during which only torch's code holds some values. So each
     step lets one value live until that operation has run, or two of them, and counts if the proof
-    then comes further.
+    then ends elsewhere, or for fewer values. More that live longer never let it end earlier.
     """
     found, reason = code, detail
     left = _MOST_HELD
+    passed: Set[int] = set()
     while True:
-        missing = _DROPPED.match(reason)
-        if missing is None:
+        place = _missing(reason)
+        if place is None:
             return code, verdict, detail
-        before = int(missing.group(1))
-        waiting = [(found, int(missing.group(2)), 1)]
+        passed.add(place.before)
+        waiting = [(found, place.offset, 1)]
         further = None
         while waiting and further is None:
             base, offset, values = waiting.pop(0)
@@ -94,15 +95,35 @@ def _held_as_torchs(
                 candidate, verdict_of_it, told, _ = _prove(held, original, own)
                 if verdict_of_it in PROVEN:
                     return candidate, verdict_of_it, told
-                place = _DROPPED.match(told)
-                if place is not None and int(place.group(1)) > before:
+                now = _missing(told)
+                if now is None:
+                    continue
+                is_there = now.before == place.before
+                if now.values < place.values if is_there else now.before not in passed:
                     further, reason = held, told
                     break
-                if place is not None and int(place.group(1)) == before and values == 1:
-                    waiting.append((held, int(place.group(2)), 2))
+                if is_there and values == 1:
+                    waiting.append((held, now.offset, 2))
         if further is None:
             return code, verdict, detail
         found = further
+
+
+class _Missing(NamedTuple):
+    """Where a proof ended for values that only torch's code holds, and how many these are."""
+
+    before: int
+    offset: int
+    values: int
+
+
+def _missing(detail: str) -> Optional[_Missing]:
+    """What a proof says that ended for such values, else None."""
+    said = _DROPPED.match(detail)
+    if said is None:
+        return None
+    values = said.group(3)
+    return _Missing(int(said.group(1)), int(said.group(2)), 1 if values == "a" else int(values))
 
 
 def _prove(

@@ -1,7 +1,7 @@
 """What went wrong in a block: told once as a warning, and kept in its run."""
 
 from traceback import format_exception
-from typing import Any, Dict, Set
+from typing import Any, Dict, Optional, Set
 
 from depyf.interrupts import pass_on
 from depyf.model import Problem
@@ -18,21 +18,22 @@ class Problems(Records):
         super().__init__()
         self._warned: Set[Any] = set()
 
-    def problem(self, where: str, message: str, detail: str = "") -> None:
-        """Adds an entry to the run's problems, and warns once for each `where`."""
+    def problem(
+        self, where: str, message: str, detail: str = "", short: Optional[str] = None
+    ) -> None:
+        """Adds an entry to the run's problems, and warns once for each `where`.
+
+        Args:
+            short: what the warning has in the place of the last line of `detail`.
+        """
         with self._lock:
             self.run.problems.append(Problem(where, message, detail))
             first = where not in self._warned
             self._warned.add(where)
         if first:
-            warn(
-                "depyf: %s: %s%s"
-                % (
-                    where,
-                    message,
-                    " (%s)" % detail.strip().splitlines()[-1] if detail.strip() else "",
-                )
-            )
+            if short is None:
+                short = detail.strip().splitlines()[-1] if detail.strip() else ""
+            warn("depyf: %s: %s%s" % (where, message, " (%s)" % short if short else ""))
 
     def failed(self, where: str, error: Exception) -> None:
         """Adds an exception to the run's problems; never raises."""

@@ -43,6 +43,10 @@ from depyf.trace.vocabulary import GRAPH_STAGES
 _RESETS = Resets()
 
 
+#: in the reasons of proofs that end for a word, which the program may have for another one
+_NAMES_A_WORD = "the code names "
+
+
 def _size(count: int) -> str:
     return "%d MiB" % (count >> 20) if count >= 1 << 20 else "%d bytes" % count
 
@@ -255,8 +259,10 @@ class Session(Rests):
             if owner:
                 self.problem(
                     "proving %s" % entry.name,
-                    "%s; torch keeps its own bytecode" % entry.verdict,
+                    "%s; torch keeps its own bytecode: the program runs as it does without depyf, "
+                    "but you cannot step through this code" % entry.verdict,
                     entry.detail,
+                    short=self._why_unproven(entry),
                 )
             return None
         # without a file there is nothing to step through, so torch may as well run its own
@@ -266,6 +272,13 @@ class Session(Rests):
         return self._replacement(
             entry, code, new_code, recompiled, observed=bool(shared.get("observed"))
         )
+
+    def _why_unproven(self, entry: Entry) -> Optional[str]:
+        """Where the reason stands, which speaks of bytecode; None for the warning to give it: a
+        word of the program, or a block without a dump."""
+        if self.writer is None or _NAMES_A_WORD in entry.detail:
+            return None
+        return "%s.py of the dump begins with the reason" % entry.name
 
     def _recompile(
         self, entry: Entry, code: types.CodeType, new_code: types.CodeType, shared: Dict[str, Any]
