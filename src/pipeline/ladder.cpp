@@ -52,7 +52,9 @@ class Ladder {
   }
 
   void descend() {
-    if (rung_ < 5 && (in_either_order({}) || (sound_ && !dynamo_ && around_parts()))) return;
+    if (rung_ < 5 &&
+        (in_either_order({}) || (sound_ && !dynamo_ && (with_loops_once() || around_parts()))))
+      return;
     if ((rung_ >= 5 || sound_) && as_dispatch()) return;
     last_resort();
   }
@@ -68,6 +70,31 @@ class Ladder {
     return !dynamo_ && !junk_ && read(Order::Straightened, unstructured);
   }
 
+  /// The plain readings, with loops that never come around where only their `break` expresses a
+  /// jump: of such a loop the bytecode has nothing but the jump.
+  bool with_loops_once() {
+    if (!lacks_loops_) return false;
+    const std::string reason = reason_;
+    makes_loops_ = true;
+    const bool made = in_either_order({});
+    makes_loops_ = false;
+    reason_ = reason;
+    return made;
+  }
+
+  /// make_body(), again for each loop that is found to be missing. The failure.
+  std::string attempt(Reading& reading, const std::string& unstructured) {
+    loops_.clear();
+    while (true) {
+      const std::size_t made = loops_.size();
+      const std::string failure = failure_of([&] { make_body(reading, unstructured); });
+      if (failure.empty() || loops_.size() == made) return failure;
+      lacks_loops_ = true;
+      if (!makes_loops_) return failure;
+      forget();
+    }
+  }
+
   /// All readings of the instructions in one order, until one of them is a body.
   bool read(Order order, const std::string& unstructured) {
     order_ = order;
@@ -80,7 +107,7 @@ class Ladder {
     reading.keep(kUnreached, plain && !dynamo_ && given);
     std::string failure, first_failure;
     for (bool more = true; more;) {
-      failure = failure_of([&] { make_body(reading, unstructured); });
+      failure = attempt(reading, unstructured);
       if (failure.empty()) {
         if (plain && !reading.is_first())
           ast_.diagnostics.push_back(
@@ -120,6 +147,8 @@ class Ladder {
     StructureOptions structuring = structure_options(dynamo_, options_);
     structuring.layout_tells = reading.has(kLayout);
     structuring.joins_ends = reading.has(kCopies);
+    structuring.loops = &loops_;
+    structuring.makes_loops = makes_loops_;
     if (unstructured.empty())
       structure(lifted, ast_, structuring);
     else
@@ -236,6 +265,8 @@ class Ladder {
   bool sound_ = false;  // CPython can run the bytecode
   std::string reason_;  // why the rungs above were given up
   Order order_ = Order::Given;
+  std::vector<LoopOnce> loops_;  // StructureOptions::loops
+  bool lacks_loops_ = false, makes_loops_ = false;
 };
 
 }  // namespace

@@ -174,9 +174,7 @@ void Emitter::gen_sequence(std::uint32_t n, std::uint32_t l, const Context& ctx,
     return;
   }
   Context part = ctx;
-  // The return of a constant is repeated where it is reached; other code is there once.
-  if (std::any_of(merges.begin(), merges.end(), [&](std::uint32_t m) { return !copied_return(m); }))
-    std::erase_if(merges, [&](std::uint32_t m) { return copied_return(m); });
+  drop_copied_returns(merges);
   schedule(merges, l, ctx);
   if (!merges.empty()) part.follow = merges.front();
   work_.push_back({Task::Part, false, 0, n, l, part});
@@ -329,8 +327,18 @@ void Emitter::go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const 
     gen_part(t, l, ctx);
     return;
   }
+  ask_for_loop(from, t);
   throw Error("structure: a jump that no statement expresses, from offset " +
               std::to_string(origin.offset));
+}
+
+void Emitter::ask_for_loop(std::uint32_t from, std::uint32_t t) {
+  constexpr std::size_t kMost = 16;
+  const std::uint32_t begin = dom_.idom[t];
+  if (!s_.options.loops || s_.options.loops->size() >= kMost || entry_ != s_.entry) return;
+  if (begin == kNone || header_[begin] || t >= blocks_ + regions_) return;
+  if (header_[t] && dom_.dominates(t, from)) return;  // a loop of its own
+  s_.options.loops->push_back({begin, t});
 }
 
 ExprId Emitter::probe_condition(std::uint32_t b) {

@@ -42,6 +42,18 @@ void Emitter::gen_loop(std::uint32_t h, std::uint32_t l, const Context& ctx) {
   });
   if (is_try(h)) {
     later([=, this] { gen_try(RegionId(h - blocks_), body, inner, &inside); });
+  } else if (once_.at(h) && s_.nodes[h].term == TermKind::Branch && s_.nodes[h].match == kNone) {
+    // What stands before the test may stand before the loop.
+    BlockBuilder builder(s_, false);
+    build(h, builder);
+    const ExprId test = builder.take_test(s_.nodes[h].value);
+    builder.finish(BlockId(h));
+    flush(builder, l);
+    Context part = inner;
+    drop_copied_returns(inside);
+    schedule(inside, body, inner);
+    if (!inside.empty()) part.follow = inside.front();
+    later([=, this] { gen_if(h, test, body, part); });
   } else {
     gen_sequence(h, body, inner, inside);
   }

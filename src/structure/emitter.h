@@ -1,5 +1,6 @@
 #pragma once
 // The graph -> raw statements, by its dominator tree: the class of emit*.cpp.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -139,6 +140,11 @@ class Emitter : StatementGraph {
       gen_later(m, l, c);
     }
   }
+  /// The return of a constant is repeated where it is reached; other code is there once.
+  void drop_copied_returns(std::vector<std::uint32_t>& merges) const {
+    const auto copied = [&](std::uint32_t m) { return copied_return(m); };
+    if (!std::all_of(merges.begin(), merges.end(), copied)) std::erase_if(merges, copied);
+  }
   void gen_part(std::uint32_t b, std::uint32_t l, const Context& ctx);
   /// To the end of a `finally` body: falling off the end, or `break` of a loop that the body ends
   /// in.
@@ -153,6 +159,8 @@ class Emitter : StatementGraph {
                       Origin origin);
   void go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const Context& ctx,
              Origin origin);
+  /// Adds to StructureOptions::loops the one around all that stands before `t` where `t` is placed.
+  void ask_for_loop(std::uint32_t from, std::uint32_t t);
   void gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Context& ctx);
   struct CasePart {
     std::uint32_t from =

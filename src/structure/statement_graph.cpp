@@ -177,6 +177,11 @@ void StatementGraph::find_once() {
     RegionId region;
     std::uint32_t depth, to;
   };
+  if (s_.options.loops && entry_ == s_.entry)
+    for (const LoopOnce& loop : *s_.options.loops) {
+      once_[loop.begin] = loop.exit;
+      header_[loop.begin] = 1;
+    }
   if (regions_ == 0) return;
   std::vector<Left> left;
   std::vector<std::uint32_t> to(regions_, kNone), behind(regions_, kNone);
@@ -241,6 +246,7 @@ void StatementGraph::find_once() {
     const bool follows = near != kNone && dom_.dominates(n, near) && !dom_.dominates(n, l.to) &&
                          offset_of(near) < offset_of(l.to) &&
                          !subtree_reaches(s_.regions[l.region.index].handler.index, l.to);
+    if (s_.options.makes_loops && near != kNone && !dom_.dominates(n, near)) continue;
     if (dom_.number[n] == kNone ||
         (loop != kNone && (l.to == loop || !in_loop(l.to, loop) ||
                            (near != kNone && !in_loop(near, loop) && !follows))))
@@ -248,9 +254,12 @@ void StatementGraph::find_once() {
     // after a `for` around the statement, or where a statement around this one leads to in the
     // same way
     bool leads_there = false;
-    for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h])
-      leads_there = is_block(h) && s_.nodes[h].term == TermKind::ForIter &&
-                    (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to);
+    for (std::uint32_t h = dom_.idom[n]; h != kNone && !leads_there; h = dom_.idom[h]) {
+      const std::uint32_t* const outer = once_.at(h);
+      leads_there =
+          (outer && *outer == l.to) || (is_block(h) && s_.nodes[h].term == TermKind::ForIter &&
+                                        (dom_.idom[l.to] == h || target(BlockId(h), 1) == l.to));
+    }
     for (RegionId p = s_.regions[l.region.index].parent; p && !leads_there;
          p = s_.regions[p.index].parent) {
       const std::uint32_t* const outer = once_.at(

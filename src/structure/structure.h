@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,12 @@
 #include "lift/lifted.h"
 
 namespace depyf {
+
+/// `while True` around the code from `begin` on, whose `break` leads to `exit`: a loop that never
+/// comes around. Both are nodes of the StatementGraph.
+struct LoopOnce {
+  std::uint32_t begin, exit;
+};
 
 struct StructureOptions {
   std::string_view temp_prefix = "__temp_";
@@ -26,6 +33,11 @@ struct StructureOptions {
   /// Ends that are the same code are taken for copies of one, which the compiler made. Where no
   /// statements lead there from each copy, they stay apart.
   bool joins_ends = true;
+  /// Such loops to make. Before Error is thrown for a jump that no statement expresses, the loop is
+  /// added whose `break` it would be.
+  std::vector<LoopOnce>* loops = nullptr;
+  bool makes_loops = false;  // they will be: what has no place in a loop around one statement alone
+                             // asks for one
 
   bool is_own(std::string_view local) const {
     return std::find(own_locals.begin(), own_locals.end(), local) != own_locals.end();
