@@ -1713,6 +1713,18 @@ def test_a_negated_test_of_a_tensor_is_a_break_to_come(tmp_path, test):
     assert uses.breaks_in(str(program), 2, False) == [3]
 
 
+@pytest.mark.parametrize("fills", ["kept.update(xs)", "kept[n] = 1"])
+def test_a_number_of_a_dict_that_the_function_fills_is_to_be_made_no_tensor(tmp_path, fills):
+    program = tmp_path / "counts.py"
+    program.write_text("kept = {}\n\ndef f(xs, n):\n    %s\n" % fills)
+    form = (
+        "0/0: dict.__getitem__(G['kept'], list(dict.keys(G['kept']))[0]) == %s  # %s  # %s:4 in f"
+    )
+    for value in ("1", "0.5"):
+        said = words.of_reason(form % (value, fills, program))
+        assert said["row"] == "growing dict", said
+
+
 ROUNDS = (
     "import torch\n\ndef shown(x):\n    print(x)\n    return x\n\n"
     "def f(xs):\n    for x in xs:\n        n = x.item()\n        x = shown(x)\n%s    return n\n"

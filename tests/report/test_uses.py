@@ -596,3 +596,20 @@ def test_nodes_at_a_line_are_those_that_hold_it():
         assert [one for one in found if isinstance(one, (ast.If, ast.IfExp))] == expected
     assert len(trees.nodes_at(tree, 7)) < len(list(ast.walk(tree))) / 2
     assert [one.name for one in trees.functions_of(tree)] == ["f", "g"]
+
+
+@pytest.mark.parametrize(
+    "made, line",
+    [
+        ("Counter()", 5),
+        ("collections.defaultdict(int)", 5),
+        ("{}", 5),
+        ("Meter()", 0),
+        ("set()", 0),
+    ],
+)
+def test_a_dict_that_is_updated_with_numbers_of_a_tensor_is_no_meter(tmp_path, made, line):
+    program = tmp_path / "counts.py"
+    program.write_text("kept = %s\n\ndef f(x):\n    n = x.tolist()\n    kept.update(n)\n" % made)
+    assert uses.put_into_dict_at(str(program), 4) == line
+    assert uses.fills_at(str(program), 4, "kept") == 5

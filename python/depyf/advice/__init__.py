@@ -55,6 +55,7 @@ WITHOUT_HINTS = NORMAL + (
     "item that is printed",
     "item as an index",
     "item in a list",
+    "item in a dict",
     "item in a list by a hook",
     "index into numpy's array",
     "distinct values that decide",

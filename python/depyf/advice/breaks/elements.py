@@ -1,4 +1,6 @@
-"""Rows of numbers of tensors by which Python picks an element, or of which it makes a string."""
+"""Rows of numbers of tensors by which Python picks an element, that it puts into a
+dict, or of which it makes a string.
+"""
 
 from typing import Iterable
 
@@ -11,6 +13,19 @@ def f(x):
     return y + 1, "the mean is %.2f" % y.mean().item()
 
 result = [f(torch.ones(3))[0], f(torch.zeros(3))[0]]
+"""
+_COUNTED = """
+from collections import Counter
+
+counts = Counter()
+
+@torch.compile(backend="eager")
+def f(x):
+    counts.update(x.tolist())
+    return x * 2
+
+result = [f(torch.tensor([1, 2])) for _ in range(3)]
+result.append(torch.tensor([counts[1], counts[2]]))
 """
 _ELEMENT = """
 @torch.compile(backend="eager")
@@ -31,6 +46,36 @@ def of_number(key: str, words: str, help: Iterable[Help], where: str = "", names
 
 
 BY_VALUE = (
+    of_number(
+        "item in a dict",
+        "A tensor's values are converted to Python numbers, with which {at} updates a dict, so "
+        "Python must wait for the values.",
+        [
+            helps(
+                "Return the tensor. Convert it, and update the dict, outside of the compiled "
+                "function.",
+                _COUNTED,
+                """
+from collections import Counter
+
+counts = Counter()
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2
+
+result = []
+for _ in range(3):
+    seen = torch.tensor([1, 2])
+    result.append(f(seen))
+    counts.update(seen.tolist())
+result.append(torch.tensor([counts[1], counts[2]]))
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ puts into a dict it",
+        names=r"\n\? (?P<at>line \d+) puts into a dict it",
+    ),
     of_number(
         "item in a text",
         "A tensor's value is converted to a Python number, of which {at} makes a string, so Python "

@@ -124,6 +124,7 @@ from depyf.advice.uses.numbers import (
     equals_at,
     selects_at,
     picks_number,
+    put_into_dict_at,
     rate_written,
     rate_written_at,
 )
@@ -176,6 +177,7 @@ __all__ = [
     "drawn_at",
     "draws_in",
     "element_at",
+    "put_into_dict_at",
     "elements_choose",
     "ends_loop_around",
     "ends_loop_by_call",

@@ -365,7 +365,25 @@ def fills_at(file: str, line: int, name: str) -> int:
         and path_of(node.value) in names
         and not isinstance(unwrapped(node.slice), ast.Constant)
     ]
+    found += [
+        int(node.lineno)
+        for node in walked(function)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if node.func.attr == "update" and path_of(node.func.value) in names
+        if any(not isinstance(each, ast.Dict) for each in node.args)
+    ]
     return min(found, default=0)
+
+
+def is_dict(tree: Any, node: ast.AST) -> bool:
+    """Whether a value is a dict of Python's by all that the file assigns to its name."""
+    made = list(made_of(tree, node))
+    return bool(made) and all(
+        isinstance(one, (ast.Dict, ast.DictComp))
+        or isinstance(one, ast.Call)
+        and getattr(one.func, "attr", getattr(one.func, "id", "")) in _DICTS
+        for one in made
+    )
 
 
 def sets_in(source: str, name: str) -> bool:

@@ -15,7 +15,8 @@ from depyf.advice.uses.names import (
     path_of,
     unwrapped,
 )
-from depyf.advice.uses.following import where_needed
+from depyf.advice.uses.containers import is_dict
+from depyf.advice.uses.following import where_needed, where_used
 from depyf.advice.uses.needs import DRAW, indices_of, tests_of
 from depyf.advice.uses.trees import (
     HAS_ENDS,
@@ -55,6 +56,17 @@ def _equalities_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
 
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def put_into_dict_at(file: str, line: int) -> int:
+    """The line that updates a dict with numbers that a line makes of a tensor; 0 for none."""
+    return where_used(file, line, _updated)
+
+
+def _updated(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "update" and is_dict(tree, node.func.value):
+            yield from node.args
 
 
 def picks_number(file: str, line: int, name: str) -> bool:

@@ -54,6 +54,7 @@ _USES = (
     (uses.indexed_at, "indexes with"),
     (uses.asserted_at, "asserts"),
     (uses.appended_at, "appends"),
+    (uses.put_into_dict_at, "puts into a dict"),
     (uses.text_at, "formats"),
     (uses.element_at, "picks an element by"),
     (uses.picked_at, "picks with"),

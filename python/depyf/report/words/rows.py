@@ -44,6 +44,8 @@ def advise(found: Said, key: str, **names: str) -> None:
         key = "number that decides what is shown"
     elif key == "number condition" and uses.acts_at(found["file"], found["line"]):
         key = "number that decides what is done"
+    elif key in ("counter", "float attribute") and _is_of_filled_dict(found):
+        key = "growing dict"
     elif key == "value" and _ADDS.search(found["source"]) and _IS_SET.match(found["before"]):
         key = "growing set"
     row = guard_rows.BY_KEY[key]
@@ -88,6 +90,16 @@ def advise(found: Said, key: str, **names: str) -> None:
     names["setting"] = setting.group() if setting and helps else ""
     given = advice_of(row, names)
     found.update(row=key, help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
+#: a value of a dict, of which torch tells the place alone
+_IN_VALUES = re.compile(r"^list\((?P<owner>[\w.]+)\.values\(\)\)\[\d+\]$")
+
+
+def _is_of_filled_dict(found: Said) -> bool:
+    """Whether a number is one of a dict that the function fills: no tensor can take its place."""
+    within = _IN_VALUES.match(found["name"])
+    return bool(within and uses.fills_at(found["file"], found["line"], within.group("owner")))
 
 
 def _only_indexes(found: Said) -> bool:
