@@ -133,8 +133,9 @@ class Gatherer {
     return false;
   }
 
-  /// Calls visit(value, position + 1) for every use in the block; kLiveOut for what the block's
-  /// handler is given. With `held`, what the stack holds counts as used.
+  /// Calls visit(value, position + 1) for every use in the block, those by BlockFacts::test once
+  /// tests() has run among them; kLiveOut for what the block's handler is given. With `held`, what
+  /// the stack holds counts as used.
   template <class Visit>
   void each_use(std::uint32_t b, bool held, Visit&& visit) const {
     const LiftedBlock& block = lifted_.blocks[b];
@@ -151,6 +152,9 @@ class Gatherer {
       for (ValueId id : lifted_.held_at_end[b])
         if (id.valid()) visit(id, end);
     if (block.value.valid()) visit(block.value, end);
+    // The walk stops before the test of `not x`, and then reads x.
+    if (const ValueId test = out_.blocks[b].test; test.valid() && test != block.value)
+      visit(test, end);
     for (ValueId id : block.raise_args) visit(id, end);
     for (const Edge& edge : block.edges)
       if (edge.to.valid())

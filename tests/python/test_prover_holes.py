@@ -365,6 +365,19 @@ def test_globals_that_compute_values_or_are_read_by_name_are_not_proven():
     assert depyf.compare(*odd).verdict == "unproven"
 
 
+@pytest.mark.parametrize("version", ["3.13", "3.14", "3.15"])
+def test_a_local_that_is_tested_under_not_may_be_borrowed_on_one_side_alone(version, tmp_path):
+    """The first statement keeps its load, and CPython 3.14 borrows no local behind it."""
+    source, compiled = tmp_path / "m.py", tmp_path / "m.pyc"
+    source.write_text("def f(a):\n    1 if 0 else 2\n    return (not a and n) or a\n")
+    program = "import py_compile, sys; py_compile.compile(*sys.argv[1:], doraise=True)"
+    subprocess.run([pythons.path_of(version), "-c", program, source, compiled], check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "decompile", compiled], capture_output=True, text=True
+    )
+    assert ": proven (equivalent)" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("version", ["3.9", "3.12", "3.14"])
 def test_the_verdict_names_what_bytes_that_run_inside_a_function_show(version, tmp_path):
     program = "%s f(v):\n odd = 1\n x = locals(), v\n v = None\n %s\n"
