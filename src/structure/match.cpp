@@ -248,8 +248,10 @@ std::vector<Found> Matcher::captures_before(BlockId head, ValueId subject, Block
   const BlockId start = block_of(subject);
   const Node& node = s_[start];
   const std::uint32_t t = tree_of_[head.index];
-  if ((start == head && t != kNone) || (t != kNone && trees_[t].own) || !node.alive ||
-      node.match != kNone || node.region != s_[head].region)
+  // The test of a guard looks like one of a pattern, too: `case k if k is None`.
+  const bool tests_it = t != kNone && resolve(trees_[t].tested) == subject;
+  if ((tests_it && (start == head || trees_[t].own)) || !node.alive || node.match != kNone ||
+      node.region != s_[head].region)
     return {};
   const auto position = std::find(node.body.begin(), node.body.end(), subject);
   if (position == node.body.end() && s_.at(subject).kind != ValueKind::Param) return {};
