@@ -1016,7 +1016,7 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
   for (ExprId kid : e.kids) {
     const Expr& part = ast_[kid];
     if (part.kind == ExprKind::FormattedValue || part.kind == ExprKind::Interpolation) {
-      add_field(part, quote, 0);
+      add_field(kid, quote, 0);
     } else if (part.kind == ExprKind::Constant && module_[ConstId(part.a)].kind == ConstKind::Str) {
       sequence_.push_back({TaskKind::Literal,
                            Prec::Test,
@@ -1034,11 +1034,10 @@ void Printer::add_string_parts(const Expr& e, Quote quote, bool spec) {
   }
 }
 
-void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
+void Printer::add_field(ExprId id, Quote quote, std::uint32_t level) {
+  const Expr& field = ast_[id];
   add_text("{");
-  bool recorded = field.kind == ExprKind::Interpolation && field.a < module_.consts.size() &&
-                  module_[ConstId(field.a)].kind == ConstKind::Str;
-  if (recorded) {
+  if (keeps_text(id)) {
     // The text is part of the value (Interpolation.expression), so it stands as it was written.
     add_text(module_[ConstId(field.a)].text);
   } else {
@@ -1093,7 +1092,7 @@ void Printer::add_field(const Expr& field, Quote quote, std::uint32_t level) {
                                {}});
         } else if (part.kind == ExprKind::FormattedValue &&
                    (level == 0 || part.kids.size() < 2 || !part.kids[1])) {
-          add_field(part, quote, level + 1);
+          add_field(kid, quote, level + 1);
         } else {
           add_text("{");
           sequence_.push_back({TaskKind::EnterField});

@@ -3,6 +3,7 @@
 // statements, so that depth of input costs memory only. Inner header of print/.
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -215,7 +216,7 @@ class Printer {
   void add_mapping_pattern(const Expr& e);
   void add_class_pattern(const Expr& e);
   void visit_raw(const Expr& e);
-  void add_field(const Expr& field, Quote quote, std::uint32_t level);
+  void add_field(ExprId field, Quote quote, std::uint32_t level);
   void add_string_parts(const Expr& e, Quote quote, bool spec);
   void add_format_fallback(const Expr& e, Prec min);
   void add_items(std::span<const ExprId> kids, Prec min);
@@ -249,6 +250,12 @@ class Printer {
   std::uint8_t literals_of(const Expr& e, char& last) const;
   QuotePlan quote_plan(const Expr& e, std::uint8_t& mask) const;
   std::uint8_t constant_mask(ConstId id);
+  /// Does a field of a t-string stand as its text in the file? That is part of the value
+  /// (Interpolation.expression), but nothing says that it is the source of the field's value. It
+  /// stands where it does what the value does: the same names, attributes, calls and subscripts in
+  /// the same order. Otherwise the value stands there.
+  bool keeps_text(ExprId id);
+  std::string value_text(ExprId value);
 
   // ---- statements.cpp
   enum class Context : std::uint8_t { Module, Class, Function };
@@ -348,6 +355,16 @@ class Printer {
   std::uint32_t groups_ = 0;  // open groups: inside one, operands may part
   std::uint32_t fields_ = 0;  // open replacement fields
   bool noted_depth_ = false, noted_indent_ = false;
+
+  /// Prints values of interpolations, each on one line.
+  struct Values {
+    PrintOptions options;
+    Source source;
+    std::unique_ptr<Printer> printer;
+  };
+  std::unique_ptr<Values> values_;
+  bool prints_values_ = false;                          // is that printer: no text stands
+  std::unordered_map<std::uint32_t, bool> keeps_text_;  // by Interpolation
 };
 
 }  // namespace depyf

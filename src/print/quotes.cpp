@@ -1,6 +1,7 @@
 // Before 3.12 an f-string is one token: its replacement fields hold neither its own quotes nor a
 // backslash (PEP 701 lifted that). One pass from the leaves up gives every f-string of an
 // expression its delimiter.
+#include "ast/expression_text.h"
 #include "print/printer.h"
 
 namespace depyf {
@@ -109,8 +110,7 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     Visit& at = visits.back();
     const Expr& e = ast_[at.id];
     bool joined = e.kind == ExprKind::JoinedStr || e.kind == ExprKind::TemplateStr;
-    bool recorded = e.kind == ExprKind::Interpolation && e.a < module_.consts.size() &&
-                    module_[ConstId(e.a)].kind == ConstKind::Str;
+    const bool recorded = keeps_text(at.id);
     ExprId child;
     if (at.next < e.kids.size()) {
       child = e.kids[at.next++];
@@ -149,6 +149,43 @@ const Printer::QuotePlan& Printer::plan_quotes(ExprId root) {
     visits.back().fields |= mask;
   }
   return quote_plans_[root.index];
+}
+
+bool Printer::keeps_text(ExprId id) {
+  const Expr& e = ast_[id];
+  if (e.kind != ExprKind::Interpolation || prints_values_ || e.a >= module_.consts.size() ||
+      module_[ConstId(e.a)].kind != ConstKind::Str)
+    return false;
+  if (const auto found = keeps_text_.find(id.index); found != keeps_text_.end())
+    return found->second;
+  const std::optional<std::string> acts =
+      acts_of_text(module_[ConstId(e.a)].text, options_.grammar, TextPlace::Field);
+  const bool kept =
+      acts && acts == acts_of_text(value_text(e.kids[0]), options_.grammar, TextPlace::Field);
+  if (!kept)
+    note("the text of a field of a t-string is not that of its value, which stands in its place");
+  keeps_text_.emplace(id.index, kept);
+  return kept;
+}
+
+std::string Printer::value_text(ExprId value) {
+  if (!values_) {
+    values_ = std::make_unique<Values>(Values{options_, {}, nullptr});
+    values_->options.width = UINT32_MAX;
+    values_->options.sites = false;
+    values_->options.signature = nullptr;
+    values_->printer = std::make_unique<Printer>(ast_, values_->options, values_->source);
+    values_->printer->prints_values_ = true;
+  }
+  Printer& printer = *values_->printer;
+  const std::size_t from = printer.out_.size();
+  printer.code_ = code_;
+  printer.begin(0);
+  printer.write_expr(value, 0, false);
+  printer.end();
+  std::string text(printer.out_.view(from));
+  printer.out_.shorten(from);
+  return text;
 }
 
 }  // namespace depyf

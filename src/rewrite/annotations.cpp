@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ast/comprehension.h"
+#include "ast/expression_text.h"
 #include "ast/negate.h"
 #include "bytecode/scan.h"
 #include "pyc/identifier.h"
@@ -397,13 +398,27 @@ std::string written_annotation(std::string_view text, bool constant_tuples, int 
   return out;
 }
 
+/// The source of an annotation that the file has as a text; none where that is no expression, as
+/// only a file that no compiler wrote has it.
+std::optional<std::string> annotation_source(const Rewriter& r, const Const& text) {
+  std::string source = written_annotation(text.text, unparses_constant_tuples(r.module), 0);
+  if (!acts_of_text(source, r.module.version, TextPlace::Annotation)) return std::nullopt;
+  return source;
+}
+
 }  // namespace
 
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text) {
   const Const* c = r.constant(value);
   if (!from_text || !c || c->kind != ConstKind::Str) return value;
-  const std::string text = written_annotation(c->text, unparses_constant_tuples(r.module), 0);
-  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(text).index, 0, r.ast[value].origin);
+  const std::optional<std::string> text = annotation_source(r, *c);
+  if (!text) {
+    r.ast.diagnostics.push_back({Diagnostic::Note, 0, r.code, r.ast[value].origin.offset,
+                                 "the text of an annotation is no expression and stands as a "
+                                 "string, which makes it another annotation"});
+    return value;
+  }
+  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(*text).index, 0, r.ast[value].origin);
 }
 
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
@@ -934,7 +949,10 @@ void restore_annotations(Rewriter& r) {
       bool changed = false;
       for (StmtId id : list) {
         StrId name;
-        if (!is_annotation_store(r, r.ast[id], name)) {
+        const Const* written = r.constant(r.ast[id].e[0]);
+        const bool is_text = text && written && written->kind == ConstKind::Str;
+        if (!is_annotation_store(r, r.ast[id], name) ||
+            (is_text && !annotation_source(r, *written))) {
           out.push_back(id);
           continue;
         }

@@ -2,10 +2,14 @@
 
 import ast
 import os
+import random
 import subprocess
 import sys
+import warnings
 
+import depyf
 import pytest
+import pythons
 from depyf import files, terminal
 
 _PACKAGE = os.path.dirname(os.path.abspath(files.__file__))
@@ -160,3 +164,49 @@ def test_output_that_cannot_be_written_is_no_success(tmp_path, verb):
         )
     assert done.returncode == 1
     assert b"standard output cannot be written" in done.stderr
+
+
+#: what a text of the file may hold where the compiler puts the source of an annotation
+PIECES = ("int", "evil()", "=", ":", ";", "\n", "(", ")", "[", "]", ",", " ", "#", "'", '"', "f'")
+PIECES += ("{", "}", "lambda", "\\", "def g", "->", "yield", "*", "if", "else", "pass", "3")
+
+
+@pytest.mark.parametrize("source", ["x: QQ", "class C:\n x: QQ", "def f(a: QQ, *b, c=1) -> QQ: 0"])
+def test_a_text_in_an_annotations_place_is_not_run(source):
+    """`from __future__ import annotations` makes texts of annotations; a file may hold any text."""
+    seed = random.randrange(10**6)
+    draw = random.Random(seed)
+    for _ in range(400):
+        between, after = (draw.choices(PIECES, k=draw.randrange(count)) for count in (4, 3))
+        text = "".join([draw.choice(["int", "a[0]", "'x'"]), *between, "evil()", *after])
+        tree = ast.parse("from __future__ import annotations\n" + source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == "QQ":
+                node.id = text
+        printed = str(depyf.decompile(compile(tree, "m.py", "exec"), check=False))
+        called = []
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
+                exec(printed, {"evil": lambda: called.append(text), "__name__": "m"})
+        except (SyntaxError, NameError):  # `a if b` is no annotation
+            pass
+        assert not called, (seed, text, printed)
+
+
+@pytest.mark.parametrize("version", ["3.14", "3.15"])
+def test_the_text_of_a_t_strings_field_is_not_run_in_place_of_its_value(version, tmp_path):
+    program = (
+        "import ast, marshal, sys, importlib.util as util\n"
+        "tree = ast.parse('x = 1\\ny = t\"{x}\"')\n"
+        "for node in ast.walk(tree):\n"
+        "    if isinstance(node, ast.Interpolation): node.str = sys.argv[2]\n"
+        "code = marshal.dumps(compile(tree, 'm.py', 'exec'))\n"
+        "open(sys.argv[1], 'wb').write(util.MAGIC_NUMBER + bytes(12) + code)\n"
+    )
+    kept = {"x": True, " x ": True, "(x)": True, "evil()": False, "x()": False, "y": False}
+    for text, keeps in kept.items():
+        path = tmp_path / "m.pyc"
+        subprocess.run([pythons.path_of(version), "-c", program, path, text], check=True)
+        done = pythons.native("decompile", "--no-check", str(path))
+        assert "y = t'{%s}'" % (text if keeps else "x") in done.stdout, done.stdout
