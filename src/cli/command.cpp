@@ -469,13 +469,19 @@ Attempt decompile_checked(Module& module, const DecompileOptions& options,
   how.fallbacks.resize(module.codes.size());
   // A source that does not compile is worth less than any that does.
   const auto faults = [](const Check& check) {
-    return check.proven() ? 0 : check.codes.empty() ? SIZE_MAX : check.codes.size();
+    if (check.proven()) return std::size_t{0};
+    if (check.outcome == Check::NotCompiled) return SIZE_MAX;
+    return check.codes.empty() ? SIZE_MAX - 1 : check.codes.size();
   };
+  Check check = best.check;
   /// Does `code`, or one around it, have another form to try?
   const auto lower = [&](CodeId code, const std::string& why) {
     if (fell[code.index]) return false;
+    // A module that is bytes is not proven either: only where its dispatch loop does not compile.
+    const bool compiles = check.outcome != Check::NotCompiled;
     const auto last = [&] {
-      return how.fallbacks[code.index].rung >= (code == module.root ? dispatch : rebuilt);
+      return how.fallbacks[code.index].rung >=
+             (code == module.root && compiles ? dispatch : rebuilt);
     };
     while (code && last()) code = module[code].parent;
     if (!code) return false;
@@ -484,7 +490,6 @@ Attempt decompile_checked(Module& module, const DecompileOptions& options,
     fallback.reason = "the form above it on the ladder is " + why;
     return true;
   };
-  Check check = best.check;
   std::optional<LineMap> lines;
   for (int form = 0; form < most_forms && check.refuted(); ++form) {
     if (check.outcome == Check::NotCompiled && check.line > 0) {

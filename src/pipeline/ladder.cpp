@@ -44,6 +44,7 @@ class Ladder {
       if (fallback.rung > rung_) {
         rung_ = fallback.rung;
         reason_ = fallback.reason;
+        no_loop_ = code == module_.root && rung_ >= 6;
       }
     }
     // Where this fails, each reading fails with the same words.
@@ -55,7 +56,10 @@ class Ladder {
     if (rung_ < 5 &&
         (in_either_order({}) || (sound_ && !dynamo_ && (with_loops_once() || around_parts()))))
       return;
-    if ((rung_ >= 5 || sound_) && as_dispatch()) return;
+    if ((rung_ >= 5 || sound_) && as_dispatch()) {
+      if (!no_loop_) return;
+      forget();
+    }
     last_resort();
   }
 
@@ -262,6 +266,7 @@ class Ladder {
   const std::size_t noted_;  // so many diagnostics are those of other code objects
   InstrList list_;
   bool junk_ = false;
+  bool no_loop_ = false;  // of a module whose dispatch loop does not compile
   bool sound_ = false;  // CPython can run the bytecode
   std::string reason_;  // why the rungs above were given up
   Order order_ = Order::Given;

@@ -188,3 +188,26 @@ def test_another_reading_than_the_first_is_a_note():
         assert (kind, message) == ("note", "read with all hints, straightened")
         assert name.endswith("chosen") and text.proven, (seed, text)
         assert "while" not in text
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_module_whose_statements_no_source_holds_is_bytes(version, tmp_path):
+    """Tools that write trees can import from a module without a name, which has no syntax."""
+    program = (
+        "import ast, importlib.util, marshal, sys\n"
+        "tree = ast.parse('from os import path\\nf(path)')\n"
+        "tree.body[0].module = ''\n"
+        "code = marshal.dumps(compile(tree, 'm', 'exec'))\n"
+        "sys.stdout.buffer.write(importlib.util.MAGIC_NUMBER + bytes(12) + code)"
+    )
+    written = subprocess.check_output([path_of(version), "-c", program])
+    (tmp_path / "m.pyc").write_bytes(written)
+    done = subprocess.run(
+        [native_command(), "decompile", str(tmp_path / "m.pyc")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
+    )
+    compile(done.stdout, "m.py", "exec")
+    assert done.returncode == 1 and "<module>: ladder L6" in done.stderr, done.stderr
