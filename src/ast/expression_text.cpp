@@ -264,9 +264,8 @@ class TextReader {
         if (!follows("=") || wants_operand_) return false;
         ++at_;
         return wants_another();
-      default:
-        return operation(c);
     }
+    return operation(c);
   }
 
   bool colon() {

@@ -267,8 +267,8 @@ class Ladder {
   InstrList list_;
   bool junk_ = false;
   bool no_loop_ = false;  // of a module whose dispatch loop does not compile
-  bool sound_ = false;  // CPython can run the bytecode
-  std::string reason_;  // why the rungs above were given up
+  bool sound_ = false;    // CPython can run the bytecode
+  std::string reason_;    // why the rungs above were given up
   Order order_ = Order::Given;
   std::vector<LoopOnce> loops_;  // StructureOptions::loops
   bool lacks_loops_ = false, makes_loops_ = false;
