@@ -1,6 +1,7 @@
 #include "ast/expression_text.h"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "pyc/identifier.h"
@@ -170,18 +171,79 @@ class TextReader {
       formatted = formatted || c == 'f' || c == 'F' || c == 't' || c == 'T';
     }
     const char quote = text_[at_];
-    const bool triple = text_.substr(at_, 3) == std::string(3, quote);
-    const std::size_t length = triple ? 3 : 1, begin = at_ + length;
-    std::size_t end = begin;
-    for (;; end += text_[end] == '\\' ? 2 : 1) {
-      if (end >= text_.size() || text_[end] == '\n' || text_[end] == '\r') return false;
-      if (text_.substr(end, length) == std::string(length, quote)) break;
+    if (formatted && place_ == TextPlace::Field) {
+      if (!nested_strings()) return false;
+    } else {
+      const std::size_t length = quotes_at(at_), begin = at_ + length;
+      std::size_t end = begin;
+      for (;; end += text_[end] == '\\' ? 2 : 1) {
+        if (end >= text_.size() || text_[end] == '\n' || text_[end] == '\r') return false;
+        if (text_.substr(end, length) == std::string(length, quote)) break;
+      }
+      at_ = end + length;
+      if (formatted && !fields(text_.substr(begin, end - begin))) return false;
     }
-    at_ = end + length;
-    if (formatted && !fields(text_.substr(begin, end - begin))) return false;
     if (!wants_operand_ && !is_string_) return false;
     operand();
     return is_string_ = true;
+  }
+
+  /// How many quotes begin the string there.
+  std::size_t quotes_at(std::size_t at) const {
+    return text_.substr(at, 3) == std::string(3, text_[at]) ? 3 : 1;
+  }
+
+  /// The words of the fields of an f-string and of the strings in them, which may have its own
+  /// quotes (PEP 701): a stack of strings, each with how many braces are open in it.
+  bool nested_strings() {
+    struct String {
+      char quote;
+      std::size_t length;
+      bool formatted;
+      std::size_t depth = 0;
+    };
+    std::vector<String> open{{text_[at_], quotes_at(at_), true}};
+    at_ += open.back().length;
+    std::string_view word;  // that ends here
+    while (!open.empty()) {
+      if (at_ >= text_.size()) return false;
+      String& in = open.back();
+      const char c = text_[at_];
+      const std::string_view before = std::exchange(word, {});
+      if (in.depth == 0) {
+        if (c == '\\') {
+          at_ += 2;
+        } else if (text_.substr(at_, in.length) == std::string(in.length, in.quote)) {
+          at_ += in.length;
+          open.pop_back();
+        } else if (in.formatted && (c == '{' || c == '}')) {
+          const bool doubled = at_ + 1 < text_.size() && text_[at_ + 1] == c;
+          if (!doubled && c == '}') return false;
+          if (!doubled) in.depth = 1;
+          at_ += doubled ? 2 : 1;
+        } else {
+          ++at_;
+        }
+      } else if (is_quote(c)) {
+        const bool formatted = before.find_first_of("fFtT") != std::string_view::npos;
+        const std::size_t length = quotes_at(at_);
+        open.push_back({c, length, formatted});
+        at_ += length;
+      } else if (is_letter(c)) {
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+        word = text_.substr(begin, at_ - begin);
+        const bool prefix = at_ < text_.size() && is_quote(text_[at_]);
+        if (!prefix && text_[begin - 1] != '!') acts_.append(word) += ' ';
+      } else {
+        if (c == '\\' || c == '#') return false;
+        if (c == '{') ++in.depth;
+        if (c == '}') --in.depth;
+        if (c == '(') acts_ += "( ";
+        ++at_;
+      }
+    }
+    return true;
   }
 
   /// The words of the fields of an f-string.
@@ -201,8 +263,8 @@ class TextReader {
           ++i;
         else
           return false;
-      } else if (depth > 0 && c == '\\') {
-        return false;
+      } else if (c == '\\') {
+        ++i;
       } else if (depth > 0 && is_quote(c)) {
         const std::size_t end = body.find(c, i + 1);
         if (end == std::string_view::npos) return false;

@@ -160,8 +160,9 @@ bool Printer::keeps_text(ExprId id) {
     return found->second;
   const std::optional<std::string> acts =
       acts_of_text(module_[ConstId(e.a)].text, options_.grammar, TextPlace::Field);
-  const bool kept =
-      acts && acts == acts_of_text(value_text(e.kids[0]), options_.grammar, TextPlace::Field);
+  // A lambda stands in parentheses there.
+  const std::string value = acts ? "(" + value_text(e.kids[0]) + ")" : std::string();
+  const bool kept = acts && acts == acts_of_text(value, options_.grammar, TextPlace::Field);
   if (!kept)
     note("the text of a field of a t-string is not that of its value, which stands in its place");
   keeps_text_.emplace(id.index, kept);

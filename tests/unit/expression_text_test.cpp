@@ -16,6 +16,7 @@ TEST(ExpressionText, NamesAndCallsInOrder) {
   EXPECT_EQ(acts("lambda x, *, y=1: x"), "lambda x y x ");
   EXPECT_EQ(acts("{**a, 'b': [c for c in d if not c]}"), "a c for c d c ");
   EXPECT_EQ(acts("f'{a!r:>{w}}' \"{\""), "a w ");
+  EXPECT_EQ(acts("f\"{a['k']:\\n>{w}}\""), "a w ");
 }
 
 TEST(ExpressionText, WhatLeavesTheExpression) {
