@@ -1,5 +1,6 @@
 #include "ast/expression_text.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -107,7 +108,7 @@ class TextReader {
     if (word == "None" || word == "True" || word == "False") return literal();
     if (!is_keyword(word, version_)) {
       if (!wants_operand_) return false;
-      acts_.append(word) += ' ';
+      if (word != "__debug__") acts_.append(word) += ' ';  // a constant
       operand(true);
       return true;
     }
@@ -172,7 +173,7 @@ class TextReader {
     }
     const char quote = text_[at_];
     if (formatted && place_ == TextPlace::Field) {
-      if (!nested_strings()) return false;
+      if (!nested_strings(prefix)) return false;
     } else {
       const std::size_t length = quotes_at(at_), begin = at_ + length;
       std::size_t end = begin;
@@ -188,6 +189,18 @@ class TextReader {
     return is_string_ = true;
   }
 
+  static bool is_raw(std::string_view prefix) {
+    return prefix.find_first_of("rR") != std::string_view::npos;
+  }
+
+  /// How many characters of a string's literal part the backslash at `at_` takes: those of a name,
+  /// or itself alone before a brace, which begins or ends a field all the same.
+  std::size_t escape(bool raw) const {
+    const std::string_view rest = text_.substr(at_);
+    if (!raw && rest.substr(0, 3) == "\\N{") return std::min(rest.find('}'), rest.size() - 1) + 1;
+    return rest.substr(1, 1).find_first_of("{}") == 0 ? 1 : 2;
+  }
+
   /// How many quotes begin the string there.
   std::size_t quotes_at(std::size_t at) const {
     return text_.substr(at, 3) == std::string(3, text_[at]) ? 3 : 1;
@@ -195,14 +208,14 @@ class TextReader {
 
   /// The words of the fields of an f-string and of the strings in them, which may have its own
   /// quotes (PEP 701): a stack of strings, each with how many braces are open in it.
-  bool nested_strings() {
+  bool nested_strings(std::string_view prefix) {
     struct String {
       char quote;
       std::size_t length;
-      bool formatted;
+      bool formatted, raw;
       std::size_t depth = 0;
     };
-    std::vector<String> open{{text_[at_], quotes_at(at_), true}};
+    std::vector<String> open{{text_[at_], quotes_at(at_), true, is_raw(prefix)}};
     at_ += open.back().length;
     std::string_view word;  // that ends here
     while (!open.empty()) {
@@ -212,7 +225,7 @@ class TextReader {
       const std::string_view before = std::exchange(word, {});
       if (in.depth == 0) {
         if (c == '\\') {
-          at_ += 2;
+          at_ += escape(in.raw);
         } else if (text_.substr(at_, in.length) == std::string(in.length, in.quote)) {
           at_ += in.length;
           open.pop_back();
@@ -227,7 +240,7 @@ class TextReader {
       } else if (is_quote(c)) {
         const bool formatted = before.find_first_of("fFtT") != std::string_view::npos;
         const std::size_t length = quotes_at(at_);
-        open.push_back({c, length, formatted});
+        open.push_back({c, length, formatted, is_raw(before)});
         at_ += length;
       } else if (is_letter(c)) {
         const std::size_t begin = at_;
@@ -236,7 +249,9 @@ class TextReader {
         const bool prefix = at_ < text_.size() && is_quote(text_[at_]);
         if (!prefix && text_[begin - 1] != '!') acts_.append(word) += ' ';
       } else {
-        if (c == '\\' || c == '#') return false;
+        // `#` of a format specification; a comment would end with a line.
+        const bool comment = c == '#' && text_.find('\n') != std::string_view::npos;
+        if (c == '\\' || comment) return false;
         if (c == '{') ++in.depth;
         if (c == '}') --in.depth;
         if (c == '(') acts_ += "( ";

@@ -186,6 +186,7 @@ std::string Printer::value_text(ExprId value) {
   printer.end();
   std::string text(printer.out_.view(from));
   printer.out_.shorten(from);
+  if (text.ends_with('\n')) text.pop_back();
   return text;
 }
 

@@ -28,6 +28,8 @@ TEST(ExpressionText, WhatLeavesTheExpression) {
 TEST(ExpressionText, AFieldHoldsMoreThanAnAnnotation) {
   EXPECT_EQ(acts("a,\n b", TextPlace::Field), "a b ");
   EXPECT_EQ(acts("yield", TextPlace::Field), "yield ");
+  EXPECT_EQ(acts("rf'\\{a:#x}' f'\\N{DASH}{b}{f'{c}'}'", TextPlace::Field), "a x b c ");
+  EXPECT_EQ(acts("f'{a #'\n+ b() #'\n}'", TextPlace::Field), "-");
   for (const char* text : {"a!r", "a:3", "a}", "a=", "lambda: a", "a:=b", "a # b"})
     EXPECT_EQ(acts(text, TextPlace::Field), "-") << text;
 }
