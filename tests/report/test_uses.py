@@ -613,3 +613,14 @@ def test_a_dict_that_is_updated_with_numbers_of_a_tensor_is_no_meter(tmp_path, m
     program.write_text("kept = %s\n\ndef f(x):\n    n = x.tolist()\n    kept.update(n)\n" % made)
     assert uses.put_into_dict_at(str(program), 4) == line
     assert uses.fills_at(str(program), 4, "kept") == 5
+
+
+@pytest.mark.parametrize(
+    "statement", ["seen['d'] = seen.get('d', 0) + x", "seen['d'] += x", "seen.setdefault('d', x)"]
+)
+def test_a_dict_whose_key_the_source_tells_is_filled_too(tmp_path, statement):
+    program = tmp_path / "told.py"
+    program.write_text("seen = {}\n\ndef f(x):\n    %s\n" % statement)
+    assert uses.fills_at(str(program), 3, "seen") == 0
+    assert uses.fills_at(str(program), 3, "seen", told=True) == 4
+    assert uses.fills_at(str(program), 3, "other", told=True) == 0

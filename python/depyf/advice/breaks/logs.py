@@ -82,7 +82,8 @@ ROWS = (
         "`{called}` logs a message in the middle of the graph.",
         [
             helps(
-                "Log outside of the compiled function, or after it.",
+                "Log outside of the compiled function, or after it; of a tensor that is changed in "
+                "place until then, a clone.",
                 _LOG,
                 """
 import logging
@@ -114,7 +115,8 @@ log.info("a step")
         "`{called}` logs a message in the middle of the graph.",
         [
             helps(
-                "Log outside of the compiled function, or after it.",
+                "Log outside of the compiled function, or after it; of a tensor that is changed in "
+                "place until then, a clone.",
                 _LOG_FUNCTION,
                 """
 import logging

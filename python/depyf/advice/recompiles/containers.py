@@ -189,8 +189,8 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index 
         "",
         [
             helps(
-                "Keep the same keys at each call: remove the keys that vary before the call of "
-                "the compiled function.",
+                "Where the dict is passed to the compiled function, pass the same keys each time: "
+                "leave out those that vary.",
                 _KEYS,
                 """
 @torch.compile(backend="eager")

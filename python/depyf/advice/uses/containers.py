@@ -351,9 +351,9 @@ def tests_and_fills(file: str, line: int, name: str) -> bool:
     return asked and filled
 
 
-def fills_at(file: str, line: int, name: str) -> int:
-    """The first line, in the function around a line, that gives a dict a key which no source tells;
-    0 for none.
+def fills_at(file: str, line: int, name: str, told: bool = False) -> int:
+    """The first line, in the function around a line, that gives a dict a key which no source tells,
+    with `told` any key; 0 for none.
     """
     function = read_at(file, line)[1]
     names = named_as(function, name) if function is not None else set()
@@ -363,14 +363,14 @@ def fills_at(file: str, line: int, name: str) -> int:
         if isinstance(node, ast.Subscript)
         and isinstance(node.ctx, ast.Store)
         and path_of(node.value) in names
-        and not isinstance(unwrapped(node.slice), ast.Constant)
+        and (told or not isinstance(unwrapped(node.slice), ast.Constant))
     ]
     found += [
         int(node.lineno)
         for node in walked(function)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if node.func.attr == "update" and path_of(node.func.value) in names
-        if any(not isinstance(each, ast.Dict) for each in node.args)
+        if node.func.attr in ("update", "setdefault") and path_of(node.func.value) in names
+        if told or any(not isinstance(each, (ast.Dict, ast.Constant)) for each in node.args[:1])
     ]
     return min(found, default=0)
 

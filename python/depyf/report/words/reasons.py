@@ -245,7 +245,7 @@ def describe_container(found: Said, function_at: Tuple[str, int]) -> None:
         return
     if found["row"] in _LENGTHS and uses.grows_in_call(file, line, found["name"]):
         advise(found, "growing list")
-    elif found["row"] == "keys" and uses.fills_at(file, line, found["name"]):
+    elif found["row"] == "keys" and uses.fills_at(file, line, found["name"], told=True):
         advise(found, "growing dict")
 
 

@@ -254,7 +254,7 @@ def keys_row(found: Said) -> str:
     fills = uses.tests_and_fills(found["file"], found["line"], found["name"])
     if fills:
         return "dict that is filled"
-    filled_at = uses.fills_at(found["file"], found["line"], found["name"])
+    filled_at = uses.fills_at(found["file"], found["line"], found["name"], told=True)
     return "growing dict" if filled_at else "keys"
 
 
