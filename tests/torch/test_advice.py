@@ -315,7 +315,10 @@ def test_logging_that_torch_compiles_by_itself_has_no_setting_that_has_no_effect
     found = [one for node in nodes for one in node.breaks if one["row"].startswith("log")]
     assert found
     for one in found:
-        assert one["help"][0].startswith("Log outside of the compiled function, or after it;"), one
+        assert one["help"] == [
+            "Log outside of the compiled function, or after it. If a later line changes the "
+            "tensor in place, return a clone that is made before that line."
+        ], one
         assert one["why"].startswith("The line that logs runs as plain Python, so torch compiles")
     explanation = "Dynamo does not know how to trace the builtin `time.time.` This is skipped."
     said = dict(found[0], row="log function", explanation="", raw=explanation)

@@ -349,8 +349,8 @@ result = f(torch.ones(3))
         "In the middle of the graph, the program prints more than tensors, strings and constants.",
         [
             helps(
-                "Print outside of the compiled function, or after it; of a tensor that is changed "
-                "in place until then, a clone.",
+                "Print outside of the compiled function, or after it. If a later line changes the "
+                "tensor in place, return a clone that is made before that line.",
                 _PRINT_SHAPE,
                 """
 @torch.compile(backend="eager")
@@ -383,8 +383,8 @@ print("the shape is", y.shape)
         "The program prints a message in the middle of the graph.",
         [
             helps(
-                "Print outside of the compiled function, or after it; of a tensor that is changed "
-                "in place until then, a clone.",
+                "Print outside of the compiled function, or after it. If a later line changes the "
+                "tensor in place, return a clone that is made before that line.",
                 _PRINT,
                 """
 @torch.compile(backend="eager")

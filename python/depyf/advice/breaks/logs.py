@@ -82,8 +82,8 @@ ROWS = (
         "`{called}` logs a message in the middle of the graph.",
         [
             helps(
-                "Log outside of the compiled function, or after it; of a tensor that is changed in "
-                "place until then, a clone.",
+                "Log outside of the compiled function, or after it. If a later line changes the "
+                "tensor in place, return a clone that is made before that line.",
                 _LOG,
                 """
 import logging
@@ -115,8 +115,8 @@ log.info("a step")
         "`{called}` logs a message in the middle of the graph.",
         [
             helps(
-                "Log outside of the compiled function, or after it; of a tensor that is changed in "
-                "place until then, a clone.",
+                "Log outside of the compiled function, or after it. If a later line changes the "
+                "tensor in place, return a clone that is made before that line.",
                 _LOG_FUNCTION,
                 """
 import logging
