@@ -398,27 +398,24 @@ std::string written_annotation(std::string_view text, bool constant_tuples, int 
   return out;
 }
 
-/// The source of an annotation that the file has as a text; none where that is no expression, as
+/// The annotation as it is printed; none where the file has it as a text that is no expression, as
 /// only a file that no compiler wrote has it.
-std::optional<std::string> annotation_source(const Rewriter& r, const Const& text) {
-  std::string source = written_annotation(text.text, unparses_constant_tuples(r.module), 0);
-  if (!acts_of_text(source, r.module.version, TextPlace::Annotation)) return std::nullopt;
-  return source;
+ExprId annotation_as_written(Rewriter& r, ExprId value, bool from_text) {
+  const Const* c = r.constant(value);
+  if (!from_text || !c || c->kind != ConstKind::Str) return value;
+  const std::string text = written_annotation(c->text, unparses_constant_tuples(r.module), 0);
+  if (!acts_of_text(text, r.module.version, TextPlace::Annotation)) return ExprId::none();
+  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(text).index, 0, r.ast[value].origin);
 }
 
 }  // namespace
 
 ExprId annotation_expression(Rewriter& r, ExprId value, bool from_text) {
-  const Const* c = r.constant(value);
-  if (!from_text || !c || c->kind != ConstKind::Str) return value;
-  const std::optional<std::string> text = annotation_source(r, *c);
-  if (!text) {
-    r.ast.diagnostics.push_back({Diagnostic::Note, 0, r.code, r.ast[value].origin.offset,
-                                 "the text of an annotation is no expression and stands as a "
-                                 "string, which makes it another annotation"});
-    return value;
-  }
-  return r.ast.expr(ExprKind::Raw, {}, r.module.intern(*text).index, 0, r.ast[value].origin);
+  if (const ExprId annotation = annotation_as_written(r, value, from_text)) return annotation;
+  r.ast.diagnostics.push_back({Diagnostic::Note, 0, r.code, r.ast[value].origin.offset,
+                               "the text of an annotation is no expression and stands as a "
+                               "string, which makes it another annotation"});
+  return value;
 }
 
 std::vector<Annotation> annotations_of(Rewriter& r, CodeId code) {
@@ -949,14 +946,14 @@ void restore_annotations(Rewriter& r) {
       bool changed = false;
       for (StmtId id : list) {
         StrId name;
-        const Const* written = r.constant(r.ast[id].e[0]);
-        const bool is_text = text && written && written->kind == ConstKind::Str;
-        if (!is_annotation_store(r, r.ast[id], name) ||
-            (is_text && !annotation_source(r, *written))) {
+        const ExprId annotation = is_annotation_store(r, r.ast[id], name)
+                                      ? annotation_as_written(r, r.ast[id].e[0], text)
+                                      : ExprId::none();
+        if (!annotation) {
           out.push_back(id);
           continue;
         }
-        annotate(r, out, id, name, annotation_expression(r, r.ast[id].e[0], text));
+        annotate(r, out, id, name, annotation);
         changed = true;
       }
       list.swap(out);
