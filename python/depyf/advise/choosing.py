@@ -212,8 +212,7 @@ def _is_effect(node: ast.stmt) -> bool:
 
 def _sets_number(node: Union[ast.Assign, ast.AugAssign]) -> bool:
     """Whether a statement plainly gives an attribute or an element a number of Python's."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    kept = [one for one in targets if isinstance(one, (ast.Attribute, ast.Subscript))]
+    kept = [one for one in uses.targets_of(node) if isinstance(one, (ast.Attribute, ast.Subscript))]
     is_item = any(isinstance(one, ast.Subscript) and not _is_key(one) for one in kept)
     return bool(kept) and not is_item and _is_number(node.value, set(map(uses.path_of, kept)))
 

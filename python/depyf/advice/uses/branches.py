@@ -4,7 +4,15 @@ import ast
 from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice.uses.containers import CONTAINERS, GROWS, counts, makes_dict, shows
-from depyf.advice.uses.names import container_of, made_of, method_of, names_in, path_of, unwrapped
+from depyf.advice.uses.names import (
+    container_of,
+    made_of,
+    method_of,
+    names_in,
+    path_of,
+    sets_part,
+    unwrapped,
+)
 from depyf.advice.uses.needs import tests_of, values_needed_in
 from depyf.advice.uses.trees import last_line, nodes_at, parsed, read_at, walked
 
@@ -269,16 +277,11 @@ def acts_at(file: str, line: int) -> bool:
         isinstance(one, ast.Raise)
         or isinstance(one, ast.Expr)
         and isinstance(one.value, ast.Call)
-        or isinstance(one, (ast.Assign, ast.AugAssign))
-        and any(isinstance(to, (ast.Attribute, ast.Subscript)) for to in _targets(one))
+        or sets_part(one)
         for node in _branches(file, line)
         for side in node.body + node.orelse
         for one in ast.walk(side)
     )
-
-
-def _targets(node: Any) -> List[Any]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def chooses_number(file: str, line: int) -> bool:

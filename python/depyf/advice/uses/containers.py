@@ -16,6 +16,7 @@ from depyf.advice.uses.names import (
     of_module,
     path_of,
     stores_of,
+    targets_of,
     unwrapped,
 )
 from depyf.advice.uses.trees import (
@@ -390,13 +391,9 @@ def sets_in(source: str, name: str) -> bool:
     """Whether a function, given its source, assigns to what has this name."""
     tree = tree_of(textwrap.dedent(source))
     for node in ast.walk(tree) if tree is not None else ():
-        targets: List[Any] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-            targets = [node.target]
-        if any(path_of(target) == name for target in targets):
-            return True
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            if any(path_of(target) == name for target in targets_of(node)):
+                return True
     return False
 
 

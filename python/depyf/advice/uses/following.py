@@ -14,6 +14,7 @@ from depyf.advice.uses.names import (
     named_as,
     names_in,
     path_of,
+    targets_of,
 )
 from depyf.advice.uses.trees import HAS_ENDS, last_line, only_named, read_at, statement_at, walked
 
@@ -77,7 +78,9 @@ def where_kept(file: str, line: int, needs: Needs) -> int:
         for node in nodes:
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
                 if node.value is not None and keeps(node.value):
-                    names |= assigned(node) | {path_of(container_of(one)) for one in _targets(node)}
+                    names |= assigned(node) | {
+                        path_of(container_of(one)) for one in targets_of(node)
+                    }
             elif isinstance(node, ast.For) and names:
                 names |= _elements(node.target, node.iter, names)
             elif isinstance(node, ast.Call) and method_of(node) in GROWS:
@@ -86,10 +89,6 @@ def where_kept(file: str, line: int, needs: Needs) -> int:
         names.discard("")
     found = [one for node in nodes for one in needs(tree, node) if keeps(one)]
     return min((int(one.lineno) for one in found), default=0)
-
-
-def _targets(node: Any) -> List[Any]:
-    return list(getattr(node, "targets", None) or [node.target])
 
 
 def numbers_given(file: str, line: int) -> Set[str]:
@@ -112,7 +111,7 @@ def numbers_given(file: str, line: int) -> Set[str]:
         return _holds(value, set()) or bool(names) and _holds(value, names)
 
     found: Set[str] = set()
-    targets = [each for one in _targets(statement) for each in getattr(one, "elts", [one])]
+    targets = [each for one in targets_of(statement) for each in getattr(one, "elts", [one])]
     for node in walked(called):
         if isinstance(node, ast.Return) and node.value is not None:
             values = getattr(node.value, "elts", [node.value])

@@ -5,7 +5,7 @@ from typing import Any, Iterator, List, Set, Tuple, Union
 
 from depyf.advice.uses.containers import shows
 from depyf.advice.uses.following import first_needing, numbers_given
-from depyf.advice.uses.names import assigned, method_of, names_in, path_of
+from depyf.advice.uses.names import assigned, method_of, names_in, path_of, sets_part
 from depyf.advice.uses.needs import decided_at, tests_of, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
 
@@ -255,15 +255,10 @@ def computes_alone(file: str, line: int) -> bool:
     tree = parsed(file) if file and line else None
     loops = [one for one in walked(tree) if isinstance(one, ast.While) and one.lineno == line]
     return all(
-        isinstance(one, (ast.Assign, ast.AugAssign))
-        and not any(isinstance(to, (ast.Attribute, ast.Subscript)) for to in _targets(one))
+        isinstance(one, (ast.Assign, ast.AugAssign)) and not sets_part(one)
         for loop in loops
         for one in loop.body
     )
-
-
-def _targets(node: Any) -> List[Any]:
-    return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
 def computed_after(file: str, line: int) -> int:

@@ -20,6 +20,18 @@ def unwrapped(index: Any) -> Any:
     return index.value if type(index).__name__ == "Index" else index
 
 
+def targets_of(node: Any) -> List[Any]:
+    """The targets of an assignment as they are written: a tuple is one."""
+    return list(getattr(node, "targets", None) or [node.target])
+
+
+def sets_part(node: ast.AST) -> bool:
+    """Whether a statement assigns to an attribute or an element."""
+    return isinstance(node, (ast.Assign, ast.AugAssign)) and any(
+        isinstance(one, (ast.Attribute, ast.Subscript)) for one in targets_of(node)
+    )
+
+
 def stores_of(node: ast.AST) -> Iterator[Tuple[Any, Any]]:
     """(target, value) of each assignment of a statement, those of tuples one by one."""
     if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
