@@ -125,15 +125,21 @@ def beside_on_the_stack(make, log):
     return log(2)
 
 
+def code_as(one, other):
+    """The code of `other` under the names of `one`, which a proof compares."""
+    code = other.__code__.replace(co_name=one.__name__)
+    if hasattr(code, "co_qualname"):
+        code = code.replace(co_qualname=one.__qualname__)
+    return code
+
+
 @pytest.mark.parametrize(
     "torch_s, ours", [(on_the_stack, in_a_local), (beside_on_the_stack, beside)]
 )
 def test_the_prover_counts_how_long_a_value_is_kept(torch_s, ours):
     from depyf import _core
 
-    one, other = torch_s.__code__, ours.__code__.replace(co_name=torch_s.__name__)
-    if hasattr(other, "co_qualname"):
-        other = other.replace(co_qualname=one.co_qualname)
+    one, other = torch_s.__code__, code_as(torch_s, ours)
     assert _core.compare(one, other)[0] == "equivalent"
     verdict, detail = _core.compare(one, other, lifetimes=True)
     assert verdict == "unproven"
@@ -163,9 +169,7 @@ def test_no_value_dies_earlier_than_in_torch_s_code(torch_s):
 
     assert _core.kept_temporaries(torch_s.__code__) == ["tmp_1"]
     if torch_s is kept_for_longer:
-        earlier = beside_on_the_stack.__code__.replace(co_name=torch_s.__name__)
-        if hasattr(earlier, "co_qualname"):
-            earlier = earlier.replace(co_qualname=torch_s.__code__.co_qualname)
+        earlier = code_as(torch_s, beside_on_the_stack)
         assert _core.compare(torch_s.__code__, earlier, dynamo=True)[0] == "equivalent"
         verdict, detail = _core.compare(torch_s.__code__, earlier, dynamo=True, lifetimes=True)
         assert verdict == "unproven" and "and the second has dropped it" in detail
@@ -217,9 +221,7 @@ def read_in_vain(make, log):
 def test_a_temporary_that_nothing_reads_counts_on_both_sides(one, other):
     from depyf import _core
 
-    a, b = one.__code__, other.__code__.replace(co_name=one.__name__)
-    if hasattr(b, "co_qualname"):
-        b = b.replace(co_qualname=a.co_qualname)
+    a, b = one.__code__, code_as(one, other)
     assert _core.compare(a, b, dynamo=True, lifetimes=True)[0] == "unproven"
 
 
@@ -253,9 +255,7 @@ def not_saved(make, log):
 def test_a_copy_of_what_a_parameter_had_before_is_not_kept_by_it(saved):
     from depyf import _core
 
-    a, b = saved.__code__, not_saved.__code__.replace(co_name=saved.__name__)
-    if hasattr(b, "co_qualname"):
-        b = b.replace(co_qualname=a.co_qualname)
+    a, b = saved.__code__, code_as(saved, not_saved)
     for pair in ((a, b), (b, a)):
         verdict, detail = _core.compare(*pair, dynamo=True, lifetimes=True)
         assert verdict == "unproven" and "keeps a value" in detail, detail
@@ -337,9 +337,7 @@ LONG = (
 
 def consumed_as(one, other):
     """The code of `other` under the name of `one`, its own locals cleared where they are last read."""
-    code = other.__code__.replace(co_name=one.__name__)
-    if hasattr(code, "co_qualname"):
-        code = code.replace(co_qualname=one.__code__.co_qualname)
+    code = code_as(one, other)
     return consume(code, used_locals(one.__code__))[0]
 
 
@@ -516,9 +514,7 @@ def test_a_call_is_starred_as_the_proof_found_it_where_the_numbers_of_calls_misl
     from depyf.recompiling import proving
 
     one, other = on_the_first_way_and_starred, on_the_second_way
-    code = other.__code__.replace(co_name=one.__name__)
-    if hasattr(code, "co_qualname"):
-        code = code.replace(co_qualname=one.__code__.co_qualname)
+    code = code_as(one, other)
     made, _, verdict, _ = proving.with_lifetimes(code, one.__code__, proving.Own())
     assert verdict in proving.PROVEN
     assert ends(one, made) == ends(one, one.__code__)
@@ -952,9 +948,7 @@ def three_dropped(make, seen, flag):
 def test_what_torch_holds_over_a_test_is_found(torchs, ours):
     pytest.importorskip("depyf._core")
     proving = importlib.import_module("depyf.recompiling.proving")
-    code = ours.__code__.replace(co_name=torchs.__name__)
-    if hasattr(code, "co_qualname"):
-        code = code.replace(co_qualname=torchs.__qualname__)
+    code = code_as(torchs, ours)
     original = torchs.__code__.replace(
         co_varnames=tuple("tmp_1" if one == "value" else one for one in torchs.__code__.co_varnames)
     )
@@ -974,9 +968,7 @@ def two_dropped(make, seen):
 
 def test_the_prover_says_how_many_values_the_other_has_dropped():
     _core = pytest.importorskip("depyf._core")
-    one, two = two_values.__code__, two_dropped.__code__.replace(co_name="two_values")
-    if hasattr(one, "co_qualname"):
-        two = two.replace(co_qualname=one.co_qualname)
+    one, two = two_values.__code__, code_as(two_values, two_dropped)
     verdict, detail = _core.compare(one, two, dynamo=True, lifetimes=True)
     assert verdict == "unproven"
     assert "the first holds 2 values that the second has dropped" in detail

@@ -14,7 +14,7 @@ import textwrap
 
 import depyf
 import pytest
-from pythons import ROOT, VERSIONS, path_of
+from pythons import ROOT, VERSIONS, native, path_of
 
 from tests.forms import LONG
 from tests.interpreters import native_command
@@ -138,13 +138,7 @@ def test_valid_code_is_never_left_out(version, name, tmp_path):
     (tmp_path / "m.pyc").write_bytes(
         subprocess.check_output([path_of(version), "-c", program, source])
     )
-    done = subprocess.run(
-        [native_command(), "decompile", str(tmp_path / "m.pyc")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
-    )
+    done = native("decompile", str(tmp_path / "m.pyc"), env={"DEPYF_PYTHONS": path_of(version)})
     assert "not decompiled" not in done.stderr, done.stderr
     assert done.returncode == 0 or "<module>: ladder L6" in done.stderr, done.stderr
 
@@ -159,15 +153,7 @@ def test_a_definition_that_lies_too_deep_leaves_its_neighbours_alone(tmp_path):
     )
     (tmp_path / "m.py").write_text(beside + "\n\n" + deep)
     py_compile.compile(str(tmp_path / "m.py"), cfile=str(tmp_path / "m.pyc"), doraise=True)
-    command = native_command()
-    if command is None:
-        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
-    done = subprocess.run(
-        [command, "decompile", "--no-check", str(tmp_path / "m.pyc")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-    )
+    done = native("decompile", "--no-check", str(tmp_path / "m.pyc"))
     assert done.stdout.startswith(beside), done.stdout[:2000]
     compile(done.stdout, "m.py", "exec")
 
@@ -202,12 +188,6 @@ def test_a_module_whose_statements_no_source_holds_is_bytes(version, tmp_path):
     )
     written = subprocess.check_output([path_of(version), "-c", program])
     (tmp_path / "m.pyc").write_bytes(written)
-    done = subprocess.run(
-        [native_command(), "decompile", str(tmp_path / "m.pyc")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        universal_newlines=True,
-        env=dict(os.environ, DEPYF_PYTHONS=path_of(version)),
-    )
+    done = native("decompile", str(tmp_path / "m.pyc"), env={"DEPYF_PYTHONS": path_of(version)})
     compile(done.stdout, "m.py", "exec")
     assert done.returncode == 1 and "<module>: ladder L6" in done.stderr, done.stderr
