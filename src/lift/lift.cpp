@@ -81,8 +81,6 @@ class Lifter {
     keeps_held_ = held;
     none_const_ = ConstId::none();
     forced_.clear();
-    stack_.clear();
-    rotated_ = false;
     build_order();
     for (unsigned round = 0;; ++round) {
       pessimistic_ = round >= kOptimisticRounds;
@@ -369,6 +367,9 @@ class Lifter {
     ways_.can_raise.assign(cfg_->size(), false);
     block_ = cfg_->entry;
     instr_ = nullptr;
+    stack_.clear();  // its ids are of the round before, whose values are gone
+    rotated_ = false;
+    with_has_null_ = false;
     null_ = add_value(ValueKind::Null, Op::PUSH_NULL);
     aliased_[null_.index] = true;
     for (std::uint32_t b : order_) {

@@ -112,8 +112,11 @@ int main(int argc, char** argv) {
     else if (argv[i][0] == '-')
       continue;
     else if (fs::is_directory(argv[i])) {
+      std::vector<fs::path> files;
       for (const fs::directory_entry& entry : fs::recursive_directory_iterator(argv[i]))
-        if (entry.is_regular_file()) add(entry.path());
+        if (entry.is_regular_file()) files.push_back(entry.path());
+      std::sort(files.begin(), files.end());  // a seed draws the same on every machine
+      for (const fs::path& file : files) add(file);
     } else
       add(argv[i]);
   }
