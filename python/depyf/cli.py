@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
 
-_OURS = ("run", "report", "diff")
+_OURS = ("run", "try", "report", "diff")
 #: errors of a write to a standard output that exists
 _UNWRITTEN = (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
 
@@ -26,6 +26,7 @@ depyf shows what torch.compile makes from a program, and decompiles Python bytec
 about torch.compile:
   depyf run [options] SCRIPT [ARGUMENT...]     run a program and write what torch.compile made
   depyf run [options] -m MODULE [ARGUMENT...]
+  depyf try [options] SCRIPT [ARGUMENT...]     try what depyf run --advise has a patch for
   depyf report DUMP...                         build the report of a dump again; compare ranks
   depyf diff DUMP_A DUMP_B                     show the differences between two dumps
 (each command has --help)
@@ -51,7 +52,8 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
 
     parser = Parser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
-    return parser, {"run": _add_run(verbs), "report": _add_report(verbs), "diff": _add_diff(verbs)}
+    made = {"run": _add_run(verbs), "try": _add_try(verbs)}
+    return parser, dict(made, report=_add_report(verbs), diff=_add_diff(verbs))
 
 
 def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
@@ -77,6 +79,8 @@ def _add_run(verbs: "Any") -> "argparse.ArgumentParser":
 
 
 def _add_outputs(run: "argparse.ArgumentParser") -> None:
+    import argparse
+
     run.add_argument(
         "--dump",
         metavar="DIR",
@@ -106,6 +110,8 @@ def _add_outputs(run: "argparse.ArgumentParser") -> None:
         action="store_false",
         help="do not capture processes that the program starts with multiprocessing or subprocess",
     )
+    # what `depyf try` runs: texts in place of files, and nothing is said at the end
+    run.add_argument("--texts", metavar="FILE", help=argparse.SUPPRESS)
 
 
 def _add_questions(run: "argparse.ArgumentParser") -> None:
@@ -142,6 +148,28 @@ def _add_budgets(run: "argparse.ArgumentParser") -> None:
             metavar="N",
             help="exit code 3 if there are more than N %s" % what,
         )
+
+
+def _add_try(verbs: "Any") -> "argparse.ArgumentParser":
+    trial: "argparse.ArgumentParser" = verbs.add_parser(
+        "try",
+        allow_abbrev=False,
+        help="run a program with each change that the advice has a patch for, and compare",
+        usage="depyf try [options] (SCRIPT | -m MODULE) [ARGUMENT...]",
+        description="Runs a program as it is, then again with each change of `depyf run --advise` "
+        "that has a patch, one on top of the other, and says of each what the run found: whether "
+        "the program prints the same, and what torch compiled. A change that does not help is left "
+        "out of the next runs. No file of the program is changed; what the program itself writes "
+        "is written in each run. It is run without input.",
+        epilog="exit code: 0 done; 1 output could not be written, or there is nothing to write to "
+        "--patch; 2 the program was not started, or left no dump",
+    )
+    trial.add_argument(
+        "--all", action="store_true", help="try all changes with a patch, not those of three"
+    )
+    trial.add_argument("--patch", metavar="FILE", help="write the changes that help to FILE")
+    _add_program(trial)
+    return trial
 
 
 def _add_program(run: "argparse.ArgumentParser") -> None:
@@ -240,21 +268,22 @@ def _main(arguments: "List[str]", is_process: bool) -> int:
         return _core_command(arguments)
     parser, verbs = _parser()
     run_parser = verbs["run"]
-    if arguments == ["run"]:
-        complain(run_parser.format_help())
+    if arguments in (["run"], ["try"]):
+        complain(verbs[arguments[0]].format_help())
         return 2
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         told = "unrecognized arguments: " + " ".join(unknown)
         meant = _meant_option(unknown[0], verbs[arguments[0]].format_help())
         verbs[arguments[0]].error(told + "; did you mean %s?" % meant if meant else told)
-    if options.verb == "run":
+    if options.verb in ("run", "try"):
         if not (options.module or options.program):
-            run_parser.error("give a script, or -m and a module")
+            verbs[options.verb].error("give a script, or -m and a module")
         if options.program[:1] == ["--"]:
             del options.program[0]
         if options.module and options.program:  # -mMODULE in one word leaves its arguments there
             options.module, options.program = options.module + options.program, []
+    if options.verb == "run":
         if options.backend and options.find_nonfinite:
             run_parser.error("--find-nonfinite uses its own backend; leave --backend out")
         if options.guards is not None:
@@ -270,7 +299,11 @@ def _main(arguments: "List[str]", is_process: bool) -> int:
         return launch.run(options)
     import functools
 
-    if options.verb == "report":
+    if options.verb == "try":
+        if options.program[:1] == ["-"]:
+            verbs["try"].error("a program of standard input cannot be run twice; give a file")
+        from depyf.try_command import try_command as command
+    elif options.verb == "report":
         from depyf.report_command import report_command as command
     else:
         from depyf.diff_command import diff_command as command

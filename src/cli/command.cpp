@@ -146,7 +146,7 @@ std::string parse_step(const std::string& text) {
 
 /// Those that the Python package has besides; its command takes them before they come here.
 bool is_of_the_package(std::string_view verb) {
-  return verb == "run" || verb == "report" || verb == "diff";
+  return verb == "run" || verb == "try" || verb == "report" || verb == "diff";
 }
 
 Verb parse_verb(const std::string& text, bool in_python) {

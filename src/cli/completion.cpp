@@ -20,10 +20,15 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"decompile", "source of .pyc files", false},  {"dis", "the instructions", false},
-    {"dump", "what one stage made", false},        {"compare", "do two files do the same", false},
-    {"completion", "a script for a shell", false}, {"run", "a program under depyf", true},
-    {"report", "a page from a dump", true},        {"diff", "two dumps", true},
+    {"decompile", "source of .pyc files", false},
+    {"dis", "the instructions", false},
+    {"dump", "what one stage made", false},
+    {"compare", "do two files do the same", false},
+    {"completion", "a script for a shell", false},
+    {"run", "a program under depyf", true},
+    {"try", "advice on a program", true},
+    {"report", "a page from a dump", true},
+    {"diff", "two dumps", true},
 };
 
 /// What an option takes: nothing, text that no shell knows, one of some words, a folder or a file.
@@ -74,6 +79,10 @@ constexpr Option kOptions[] = {
     {"run", "", "--max-compile-seconds", "seconds allowed", Value::Text},
     {"run", "", "--backend", "of torch.compile", Value::Words, "eager aot_eager inductor"},
     {"run", "-m", "", "a module by name", Value::Text},
+    {"try", "", "--all", "all changes with a patch"},
+    {"try", "", "--patch", "where to write what helps", Value::File},
+    {"try", "", "--backend", "of torch.compile", Value::Words, "eager aot_eager inductor"},
+    {"try", "-m", "", "a module by name", Value::Text},
     {"report", "", "--open", "open the report"},
     {"report", "", "--page", "where to write the page", Value::File},
     {"report", "", "--text", "only the summary"},

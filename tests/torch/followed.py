@@ -196,31 +196,6 @@ def run(text, path):
     return Run([float(each) for row in rows for each in row.split()], error, advice, shown)
 
 
-def patched(text, patch):
-    """The text with a unified diff applied as `patch` does it; None where a part has no place."""
-    lines = text.splitlines()
-    for at, hunk in re.findall(r"(?m)^@@ -(\d+).*@@.*\n((?:[ +\-].*\n|\n)+)", patch):
-        rows = [one or " " for one in hunk.splitlines()]
-        given = _context(rows), _context(rows[::-1])
-        for fuzz in range(3):
-            begin, end = (max(0, fuzz + one - max(given)) for one in given)
-            part = rows[begin : len(rows) - end]
-            old = [one[1:] for one in part if one[0] in " -"]
-            places = [at for at in range(len(lines)) if lines[at : at + len(old)] == old]
-            if places and old:
-                break
-        else:
-            return None
-        where = min(places, key=lambda place: abs(place - int(at)))
-        lines[where : where + len(old)] = [one[1:] for one in part if one[0] in " +"]
-    return "\n".join(lines) + "\n"
-
-
-def _context(rows):
-    """How many of the rows that a part of a diff begins with are as they were."""
-    return next((at for at, one in enumerate(rows) if one[0] != " "), len(rows))
-
-
 def _by_hand(text, rows):
     """The text with what is told to be done beside the patch: dynamic=True of other functions."""
     for name in re.findall(r"the torch\.compile of (\w+)[^ ]* dynamic=True, too", "\n".join(rows)):
@@ -307,6 +282,7 @@ def follow(seed, folder=None):
 def _follow(text, base):
     from depyf.advise.change import is_late
     from depyf.advise.wording import compiles_removed, not_patched, saving, waits
+    from depyf.trying.patching import with_hunks
 
     first = run(text, base + ".py")
     if first.error:
@@ -317,7 +293,7 @@ def _follow(text, base):
     for number, change in enumerate(top, 1):
         told = " ".join(compiles_removed(change, first.advice.nodes, counted))
         shown = change.patch and not waits(change, top[: number - 1])
-        new = patched(text, change.patch) if shown else None
+        new = with_hunks(text, change.patch) if shown else None
         if new is None:
             skipped = True
             if shown:

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from followed import follow, patched  # noqa: E402
+from followed import follow  # noqa: E402
 from followed_by_hand import SHAPES, case_of, wrong_of  # noqa: E402
 
 from programs import TORCH  # noqa: E402
@@ -51,10 +51,3 @@ def test_of_an_integer_for_whose_first_value_nothing_is_compiled_no_saving_is_to
     found = follow(4011, str(tmp_path))
     assert [one.told.rpartition(": ")[2] for one in found] == ["no figure"]
     assert not [one.wrong for one in found if one.wrong] and found[0].after > found[0].before
-
-
-def test_a_patch_is_applied_where_lines_near_it_have_changed():
-    patch = "--- a/p.py\n+++ b/p.py\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n"
-    assert patched("a\nb\nc\nd\n", patch) == "a\nb\nC\nd\n"
-    assert patched("new\na\nB\nc\nd\nc\n", patch) == "new\na\nB\nC\nd\nc\n"
-    assert patched("a\nb\nx\nd\n", patch) is None

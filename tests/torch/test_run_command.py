@@ -561,7 +561,7 @@ def test_help_names_all_subcommands(capfd):
 
     assert cli.main(["--help"]) == 0
     text = capfd.readouterr().out
-    for word in ("decompile", "depyf run", "depyf report", "depyf diff"):
+    for word in ("decompile", "depyf run", "depyf try", "depyf report", "depyf diff"):
         assert word in text
 
 

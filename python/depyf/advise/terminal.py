@@ -1,7 +1,7 @@
 """The changes of a run as text for a terminal."""
 
 import textwrap
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION, breaks
 from depyf.advise.change import Change, is_open, raises, shown_at
@@ -37,12 +37,17 @@ _MOST_PHASES = 2
 
 
 def text(
-    document: Document, links: bool = False, most: int = 3, advice: Optional[Advice] = None
+    document: Document,
+    links: bool = False,
+    most: int = 3,
+    advice: Optional[Advice] = None,
+    tried: Mapping[int, List[str]] = {},
 ) -> str:
     """The changes as text for a terminal.
 
     Args:
         advice: the changes of the document, where they are known.
+        tried: what `depyf try` found of each, by its number.
     """
     from depyf.report import overview
 
@@ -51,26 +56,9 @@ def text(
     nodes, causes, found = advice.nodes, advice.causes, advice.found
     listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
-    given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
-    counted: Set[str] = set()
-    patches: Dict[int, str] = {}  # those that are shown, by the numbers of their changes
-    for number, one in enumerate(top, 1):
-        file, line = shown_at(one)
-        head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
-        told = [plain(one.words + told_given_up(one, number, given_up) + left_out(one))]
-        told += elsewhere(one, number, given_up, links)
-        told += [FIRST % place(*shown_at(each), links) for each in float_first(one, top + others)]
-        told += ["change: " + plain(one.advice)] + not_patched(one, nodes, links)
-        told += longer(one, links)
-        told += told_gone(one, number, given_up, links)
-        told += compiles_removed(one, nodes, counted)
-        told[:0] = called_from(one, links)
-        rows.append("\n   ".join([head] + told))
-        if one.patch and not waits(one, top[: number - 1]):
-            patch = beyond(one.patch, patches)
-            patches[number] = one.patch
-            rows.append(textwrap.indent(shown(patch.rstrip("\n")), "   "))
+    rows += _told(top, others, nodes, links, tried)
     rows += together(top, nodes) + [AGAIN] * bool(top)
+    rows += [_TRY] * (not tried and any(one.patch for one in top))
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
@@ -115,6 +103,38 @@ def text(
     if nodes:
         rows.append(_counted(nodes))
     return "\n".join(rows)
+
+
+def _told(
+    top: List[Change],
+    others: List[Change],
+    nodes: List[Any],
+    links: bool,
+    tried: Mapping[int, List[str]],
+) -> List[str]:
+    """What is told of each of the changes worth most; `others` stand below them."""
+    rows = []
+    given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
+    counted: Set[str] = set()
+    patches: Dict[int, str] = {}  # those that are shown, by the numbers of their changes
+    for number, one in enumerate(top, 1):
+        file, line = shown_at(one)
+        head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
+        told = [plain(one.words + told_given_up(one, number, given_up) + left_out(one))]
+        told += elsewhere(one, number, given_up, links)
+        told += [FIRST % place(*shown_at(each), links) for each in float_first(one, top + others)]
+        told += ["change: " + plain(one.advice)] + not_patched(one, nodes, links)
+        told += longer(one, links)
+        told += told_gone(one, number, given_up, links)
+        told += compiles_removed(one, nodes, counted)
+        told[:0] = called_from(one, links)
+        rows.append("\n   ".join([head] + told))
+        if one.patch and not waits(one, top[: number - 1]):
+            patch = beyond(one.patch, patches)
+            patches[number] = one.patch
+            rows.append(textwrap.indent(shown(patch.rstrip("\n")), "   "))
+        rows += ["   " + row for row in tried.get(number, ())]
+    return rows
 
 
 def _backward_twice(document: Document, nodes: List[Any], links: bool) -> List[str]:
@@ -183,6 +203,10 @@ def _counted(nodes: List[Any]) -> str:
 
 #: what follows the changes that are worth most
 AGAIN = "Run again after these: what is left is ordered anew."
+_TRY = (
+    "`depyf try` in place of `depyf run --advise` runs the program with each patch, and says what "
+    "it did."
+)
 #: the heading of rows that tell what compiling was for; what can be saved is told of the changes
 _WENT_TO = "compile time by what it was for"
 _COUNTS_TWICE = ", where a compile can count in several rows"

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 import types
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
 from depyf import _core, paths
 
@@ -30,9 +30,12 @@ class NoMainModule(LaunchError):
     code = 1
 
 
-def _script(path: str) -> Program:
+def _script(path: str, texts: Mapping[str, str]) -> Program:
     """(code, attributes of __main__, first entry of sys.path) of a script, of standard input
     ("-"), or of a folder or zip file with __main__.py.
+
+    Args:
+        texts: in place of those of files, by absolute path.
     """
     full = _absolute(path) if sys.version_info >= (3, 9) else path
     attributes: Dict[str, Any] = {"__file__": full, "__spec__": None, "__package__": None}
@@ -59,7 +62,8 @@ def _script(path: str) -> Program:
         code = _code_of(attributes["__loader__"], "__main__")
     else:
         attributes["__loader__"] = importlib.machinery.SourceFileLoader("__main__", full)
-        code = compile(source, full, "exec", dont_inherit=True)
+        text = texts.get(os.path.abspath(path)) if texts else None
+        code = compile(source if text is None else text, full, "exec", dont_inherit=True)
     return code, attributes, os.path.dirname(paths.real(path))
 
 
@@ -156,13 +160,17 @@ def run_as_main(
     exec(code, main.__dict__)
 
 
-def program_of(options: Any) -> Tuple[Program, List[str]]:
-    """The program of a command line, and its `sys.argv`."""
+def program_of(options: Any, texts: Mapping[str, str] = {}) -> Tuple[Program, List[str]]:
+    """The program of a command line, and its `sys.argv`.
+
+    Args:
+        texts: in place of those of files, by absolute path.
+    """
     if options.module is not None:
         sys.argv[:] = ["-m"] + options.module[1:]  # as the package of the module sees it
         program = module_of(options.module[0])
         return program, [program[1]["__file__"]] + options.module[1:]
-    return _script(options.program[0]), list(options.program)
+    return _script(options.program[0], texts), list(options.program)
 
 
 def install_hook(bare: Optional[BaseException] = None) -> None:

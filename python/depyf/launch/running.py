@@ -15,6 +15,7 @@ from depyf.launch.program import LaunchError, install_hook, program_of, run_as_m
 from depyf.launch.progress import Progress
 from depyf.launch.told import Output, tell
 from depyf.messages import StandardError
+from depyf.trying.texts import install
 
 if TYPE_CHECKING:
     from depyf.model import Run
@@ -45,7 +46,8 @@ class _Recording:
         self._process = os.getpid()
         self._block: Any  # one of the two context managers
         if folder is not None:
-            self._block = prepare_debug(paths.absolute(folder), caches=options.caches)
+            page = options.texts is None
+            self._block = prepare_debug(paths.absolute(folder), caches=options.caches, page=page)
         else:
             self._block = capture(caches=options.caches)
         self._workers: Any = None  # the folder of their dumps, where there is no other
@@ -175,6 +177,8 @@ class _Recording:
             from depyf import follow
 
             found = follow.documents(self.follower.folder)
+        if self._options.texts is not None:
+            return  # `depyf try` reads the dump
         exceeded += _over_budget(run, self._options, found)
         tell(run, self._options, found, self._finder, self._output, self._stream, exceeded)
         profile = self.progress.profile
@@ -233,7 +237,8 @@ def run(options: Any) -> int:
     """
     err: Any = StandardError(sys.stderr)
     try:
-        (code, attributes, first_path), arguments = program_of(options)
+        texts = {} if options.texts is None else install(options.texts)
+        (code, attributes, first_path), arguments = program_of(options, texts)
         _require_torch()
         folder = dump_folder(options, arguments[0], err)
         recording = _Recording(options, folder, arguments[0], err)

@@ -1,0 +1,121 @@
+"""Runs of a program in processes of their own, each with empty caches of torch's."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import namedtuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from depyf.schema import Document
+from depyf.trying.texts import write_texts
+
+#: what torch did in a run; `seconds` of compiling, `uncompiled`: functions that it gave up
+Counts = namedtuple("Counts", "compiles breaks recompiles uncompiled seconds")
+#: `code` is the exit code, None where the run was stopped because it took too long; `output` are
+#: the lines that the program printed, `errors` those of standard error, `seconds` its whole time;
+#: `document` is that of its dump, None where it left none, `workers` those of its processes
+Outcome = namedtuple("Outcome", "code output errors seconds document workers")
+
+#: a run with a change may take so many times as long as the first, and so many seconds more
+_TIMES, _MORE = 5, 60
+
+
+def counts_of(outcome: Outcome) -> Counts:
+    """What torch did in a run, in numbers."""
+    from depyf.report import overview
+
+    nodes = overview.nodes_of([outcome.document] + outcome.workers)
+    recompiles = sum(1 for one in nodes if one.entry.get("reasons") and not one.is_limit)
+    given_up = [one for one in nodes if one.failure and one.failure["row"] != "nothing to compile"]
+    return Counts(
+        len(nodes),
+        sum(len(one.entry.get("breaks") or ()) for one in nodes),
+        recompiles,
+        len({one.frame for one in given_up}),
+        sum(one.seconds for one in nodes),
+    )
+
+
+class Runner:
+    """Runs a program as it is and with changed texts, in a temporary folder's dumps and caches.
+
+    Args:
+        words: the program, as `depyf run` takes it.
+        options: options of `depyf run` for each run, such as `--backend eager`.
+    """
+
+    def __init__(self, words: Sequence[str], options: Sequence[str]) -> None:
+        self._words = list(words)
+        self._options = list(options)
+        self._made = 0
+        self._limit: Optional[float] = None
+        self._folder: Any = None
+
+    def __enter__(self) -> "Runner":
+        from depyf.files import temporary_folder
+
+        self._folder = tempfile.TemporaryDirectory(prefix="depyf-try-", dir=temporary_folder())
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._folder.cleanup()
+
+    def run(self, texts: Mapping[str, str] = {}) -> Outcome:
+        """Runs the program once.
+
+        Args:
+            texts: in place of those of files, by absolute path.
+        """
+        self._made += 1
+        base = os.path.join(self._folder.name, "run_%d" % self._made)
+        os.mkdir(base)
+        sources, dump = os.path.join(base, "texts.json"), os.path.join(base, "dump")
+        write_texts(sources, texts)
+        command = [sys.executable, "-m", "depyf", "run", "--dump", dump, "--texts", sources]
+        begun = time.monotonic()
+        streams = [os.path.join(base, name) for name in ("output", "errors")]
+        with open(streams[0], "wb") as output, open(streams[1], "wb") as errors:
+            process = subprocess.Popen(
+                command + self._options + self._words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                env=_environment(base),
+            )
+            code: Optional[int] = None
+            try:
+                code = process.wait(self._limit)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        seconds = time.monotonic() - begun
+        if self._limit is None:
+            self._limit = _TIMES * seconds + _MORE
+        lines = [_lines_of(path) for path in streams]
+        return Outcome(code, lines[0], lines[1], seconds, *_documents(dump))
+
+
+def _environment(base: str) -> Dict[str, str]:
+    caches = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+    made = {name: os.path.join(base, folder) for name, folder in caches.items()}
+    return dict(os.environ, **made)
+
+
+def _lines_of(path: str) -> List[str]:
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read().splitlines()
+
+
+def _documents(dump: str) -> Tuple[Optional[Document], List[Document]]:
+    """The documents of a program and of its workers."""
+    from depyf import follow, summary
+
+    try:
+        return summary.load(dump), follow.documents(dump)
+    except summary.DumpError:
+        return None, []

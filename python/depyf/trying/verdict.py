@@ -1,0 +1,116 @@
+"""What a change did to a program, told from a run before it and a run after it."""
+
+from collections import namedtuple
+from typing import Callable, List, Optional
+
+from depyf.terminal import shown
+from depyf.trying.comparing import Difference, difference, varying
+from depyf.trying.runs import Counts, Outcome, counts_of
+
+#: `kept`: the program does nothing else and torch compiles or breaks less often; `words` say that,
+#: and `rows` what the run found
+Verdict = namedtuple("Verdict", "kept words rows")
+
+_UNKNOWN = "torch does less; whether the program does the same is not known"
+_LONGEST = 70  # of a line that is quoted
+
+
+def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Verdict:
+    """Whether a change helps.
+
+    Args:
+        again: runs the program once more as it was before; called only where the outputs differ, to
+            see what differs from run to run.
+    """
+    if after.code is None:
+        words = "it was stopped after %.0f s; it took %.1f s before"
+        return _not_kept(words % (after.seconds, before.seconds))
+    if after.code != before.code and after.code != 0:
+        return _not_kept("it %s: %s" % (ended(after), why(after)))
+    rows: List[str] = []
+    found: Optional[Difference] = None
+    if before.code == after.code:
+        found = difference(before.output, after.output, {})
+        known = varying(before.output, again().output) if found.line is not None else {}
+        if known is None:
+            rows.append("it prints another number of lines from run to run: not compared")
+            found = None
+        elif known:
+            found = difference(before.output, after.output, known)
+    if found is not None and found.line is not None:
+        words = "it does not do the same: line %d that it prints is %s, was %s"
+        quoted = [_quoted(one) for one in (found.other, found.one)]
+        return _not_kept(words % (found.line, *quoted))
+    if before.code != after.code:
+        rows.append("it ends well, and %s before" % ended(before))
+    elif not after.output:
+        rows.append("it prints nothing, so its results were not compared")
+    elif found is not None:
+        rows.append(_same(found.largest, found.apart))
+    if before.document is None or after.document is None:
+        return _not_kept(*rows, "it left no dump, so nothing is known of its compiles")
+    counts = [counts_of(one) for one in (before, after)]
+    rows.append(counted(counts[1], after.seconds))
+    if before.code == after.code and not _is_less(*counts):
+        return _not_kept(*rows)
+    compared = before.code != after.code or (after.output and found is not None)
+    return Verdict(True, "it helps" if compared else _UNKNOWN, rows)
+
+
+def _not_kept(*rows: str) -> Verdict:
+    return Verdict(False, "it is not kept", list(rows))
+
+
+def _is_less(before: Counts, after: Counts) -> bool:
+    """Whether torch has less to do, and gives up no more."""
+    if after.uncompiled > before.uncompiled:
+        return False
+    if after.uncompiled < before.uncompiled:
+        return True
+    changes = after.breaks - before.breaks, after.compiles - before.compiles
+    if max(changes) > 0:
+        return min(changes) < 0 and after.seconds < before.seconds
+    return min(changes) < 0
+
+
+def counted(counts: Counts, seconds: float) -> str:
+    """The counts of a run in words."""
+    told = [
+        "%d %s%s" % (count, name, "s"[count == 1 :])
+        for count, name in zip(counts[:3], ("compile", "graph break", "recompile"))
+    ]
+    if counts.uncompiled:
+        told.append("%d function%s uncompiled" % (counts.uncompiled, "s"[counts.uncompiled == 1 :]))
+    told.append("%.1f s of compiling" % counts.seconds)
+    return "%s; %.1f s in all" % (", ".join(told), seconds)
+
+
+def _same(largest: float, apart: int) -> str:
+    told = "it prints the same"
+    if largest > 0:
+        told += ", with numbers that differ by at most %.0e of their size" % largest
+    if apart:
+        one = apart == 1
+        form = "%d number%s or line%s that differ%s from run to run %s not compared"
+        told += "; " + form % (apart, "s"[one:], "s"[one:], "s" * one, "was" if one else "were")
+    return told
+
+
+def ended(outcome: Outcome) -> str:
+    """How a run ended, in words."""
+    if outcome.code is not None and outcome.code < 0:
+        return "ended by signal %d" % -outcome.code
+    return "ended with exit code %d" % outcome.code
+
+
+def why(outcome: Outcome) -> str:
+    """The last line of standard error."""
+    lines = [one.strip() for one in outcome.errors if one.strip()]
+    return shown(lines[-1]) if lines else "it said nothing"
+
+
+def _quoted(line: Optional[str]) -> str:
+    if line is None:
+        return "missing"
+    text = shown(line.strip())
+    return "`%s`" % (text if len(text) <= _LONGEST else text[:_LONGEST] + "...")

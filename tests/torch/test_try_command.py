@@ -1,0 +1,185 @@
+"""`depyf try`: each change with a patch is run on the program, and told by what the run found."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+from processes import environment  # noqa: E402
+from programs import TORCH  # noqa: E402
+
+from depyf.trying.comparing import difference, varying  # noqa: E402
+from depyf.trying.patching import applied  # noqa: E402
+from depyf.trying.runs import Outcome  # noqa: E402
+from depyf.trying.verdict import verdict  # noqa: E402
+
+PROGRAM = """import torch
+from torch._dynamo.utils import counters
+
+torch.manual_seed(0)
+
+@torch.compile(backend="eager")
+def f(x, n):
+    if x.sum() > 0:
+        x = x + 1
+    else:
+        x = x - 1
+    return x * n
+
+for k in range(4):
+    print("loss", f(torch.randn(k + 2), 0.1 * k).sum().item())
+"""
+
+
+def try_on(tmp_path, text, *words, options=()):
+    """(exit code, standard output, standard error) of `depyf try` on a program of this text."""
+    (tmp_path / "program.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "depyf", "try", *options, *(words or ("program.py",))],
+        cwd=str(tmp_path),
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+def test_changes_that_help_are_kept_and_written_as_one_patch(tmp_path):
+    code, out, err = try_on(tmp_path, PROGRAM, options=("--patch", "helps.patch"))
+    assert code == 0, err
+    assert len(re.findall(r"(?m)^   tried.*: it helps\n +it prints the same", out)) == 2
+    assert re.search(r"(?m)^as it is: \d compiles, 2 graph breaks, \d recompiles?, ", out), out
+    assert re.search(r"(?m)^with changes 1 and 2: 1 compile, 0 graph breaks, 0 recompiles, ", out)
+    assert (tmp_path / "program.py").read_text() == PROGRAM  # nothing of the user's is changed
+    assert sorted(os.listdir(str(tmp_path))) == ["helps.patch", "program.py"]
+    patch = (tmp_path / "helps.patch").read_text()
+    (text,) = applied(
+        patch.replace("a/program.py", "a" + str(tmp_path / "program.py")), {}
+    ).values()
+    assert 'backend="eager", dynamic=True)' in text and "torch.where(x.sum() > 0, x + 1" in text
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+def test_a_change_after_which_the_program_prints_something_else_is_not_kept(tmp_path):
+    text = PROGRAM.replace("k + 2", "3").replace("0.1 * k", "1.0")
+    text += 'print("graphs:", counters["stats"]["unique_graphs"])\n'
+    code, out, err = try_on(tmp_path, text, options=("--patch", "helps.patch"))
+    said = r"it does not do the same: line 5 that it prints is `graphs: \d`, was `graphs: \d`"
+    assert re.search(said, out) and "tried: it is not kept" in out, out
+    assert "no change that was tried helps" in out
+    assert code == 1 and "helps.patch was not written, as no change helped" in err
+    assert not (tmp_path / "helps.patch").exists()
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+def test_a_module_of_the_program_is_patched_where_it_is_imported(tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "model.py").write_text(PROGRAM.partition("for k in")[0])
+    text = (
+        "import time, torch\nfrom package.model import f\n"
+        "for k in range(4): print(f(torch.ones(3), 1.0).sum().item(), time.perf_counter())\n"
+    )
+    (package / "__main__.py").write_text(text)
+    code, out, err = try_on(tmp_path, text, "-m", "package")
+    assert code == 0, err
+    assert "--- a/package/model.py" in out
+    assert re.search(
+        r"it prints the same; 4 numbers or lines that differ from run to run were not compared", out
+    ), out
+
+
+def test_a_program_that_cannot_start_is_told_as_its_own_error(tmp_path):
+    code, out, err = try_on(tmp_path, "", "missing.py")
+    assert (code, out) == (2, "") and "can't open file" in err and "missing.py" in err
+    code, out, err = try_on(tmp_path, "", "-")
+    assert code == 2 and "cannot be run twice" in err
+    code, out, err = try_on(tmp_path, "print(1)\n")
+    assert code == 0 and "nothing was tried: no change has a patch" in out
+
+
+def outcome(*output, code=0, errors=(), breaks=0):
+    entry = {"compile_id": "0/0", "breaks": [{"reason": "r"}] * breaks}
+    document = {"functions": [], "unattributed": [entry]}
+    return Outcome(code, list(output), list(errors), 1.0, document, [])
+
+
+def never():
+    raise AssertionError("the program is not to be run again")
+
+
+def test_a_run_that_fails_or_takes_too_long_is_told():
+    before = outcome("loss 1.5")
+    told = verdict(before, outcome(code=1, errors=["Traceback", "ValueError: no", ""]), never)
+    assert told == (False, "it is not kept", ["it ended with exit code 1: ValueError: no"])
+    told = verdict(before, outcome(code=-11), never)
+    assert told == (False, "it is not kept", ["it ended by signal 11: it said nothing"])
+    told = verdict(before, outcome(code=None), never)
+    assert not told.kept and told.rows[0].startswith("it was stopped after")
+
+
+def test_what_differs_from_run_to_run_does_not_count():
+    before, after = outcome("a 1.5", "took 3.1 s"), outcome("a 1.5", "took 9.9 s")
+    told = verdict(before, after, lambda: outcome("a 1.5", "took 4.2 s"))
+    assert told.rows[0] == (
+        "it prints the same; 1 number or line that differs from run to run was not compared"
+    )
+    told = verdict(before, outcome("a 1.6", "took 9.9 s"), lambda: outcome("a 1.5", "took 4.2 s"))
+    assert told == (
+        False,
+        "it is not kept",
+        ["it does not do the same: line 1 that it prints is `a 1.6`, was `a 1.5`"],
+    )
+    told = verdict(before, outcome("a 1.5"), lambda: before)
+    assert "line 2 that it prints is missing, was `took 3.1 s`" in told.rows[0]
+    told = verdict(before, outcome("b"), lambda: outcome("c", "d", "e"))
+    assert told.rows[0] == "it prints another number of lines from run to run: not compared"
+
+
+def test_only_what_could_be_compared_is_said_to_help():
+    broken = outcome("1.0", breaks=1)
+    assert verdict(broken, outcome("1.0"), never)[:2] == (True, "it helps")
+    assert verdict(broken, outcome("1.0", breaks=1), never)[:2] == (False, "it is not kept")
+    silent = outcome(breaks=1)
+    unknown = "torch does less; whether the program does the same is not known"
+    assert verdict(silent, outcome(), never)[:2] == (True, unknown)
+    assert verdict(broken, outcome("2.0"), lambda: outcome("1", "2"))[:2] == (True, unknown)
+    assert verdict(broken._replace(code=1), outcome("1.0"), never)[:2] == (True, "it helps")
+
+
+@pytest.mark.parametrize(
+    "one, other, same",
+    [
+        ("loss 0.123456", "loss 0.123457", True),
+        ("loss 0.1234", "loss 0.1235", True),
+        ("loss 0.1234", "loss 0.1244", False),
+        ("1.5", "1.6", False),
+        ("1.0e-3", "0.001", True),
+        ("step 3", "step 4", False),
+        ("nan", "1.0", False),
+        ("1e999999999999 2.0", "1e999999999999 2.0", True),
+        ("<object at 0x7f12ab>", "<object at 0x7fffee>", True),
+        ("x1.5", "x1.6", False),
+        ("tensor([1.0, 2.0])", "tensor([1.0, 2.5])", False),
+    ],
+    ids=range(11),
+)
+def test_numbers_are_the_same_where_only_rounding_differs(one, other, same):
+    assert (difference([one], [other], {}).line is None) == same
+    assert (varying([one], [other]) == {}) == same
+
+
+def test_a_patch_is_applied_where_lines_near_it_have_changed(tmp_path):
+    path = str(tmp_path / "p.py")
+    patch = "--- a%s\n+++ b%s\n@@ -2,3 +2,3 @@\n b\n-c\n+C\n d\n" % (path, path)
+    (tmp_path / "p.py").write_text("a\nb\nc\nd\n")
+    assert applied(patch, {}) == {path: "a\nb\nC\nd\n"}
+    assert applied(patch, {path: "new\na\nB\nc\nd\nc\n"}) == {path: "new\na\nB\nC\nd\nc\n"}
+    assert applied(patch, {path: "a\nb\nx\nd\n"}) is None
