@@ -220,7 +220,7 @@ def test_a_recompile_for_another_function_of_the_wrapper_has_no_advice(dumped):
     (reason,) = [one for node in nodes for one in node.reasons]
     said = "`func` is `Pair.second`, was `Pair.forward`: one wrapper serves both"
     assert reason["words"].startswith(said) and not reason["help"]
-    assert "Keep one object" not in (dumped[0] / "index.html").read_text()
+    assert "keep one." not in (dumped[0] / "index.html").read_text()
 
 
 class Block(torch.nn.Module):

@@ -311,7 +311,9 @@ result = [f(torch.ones(3), torch.as_tensor(scale)) for scale in (torch.tensor(2.
         "",
         [
             helps(
-                "Keep one object (module, function, callable) instead of making one for each call.",
+                "If the program makes an object (module, function, callable) for each call, keep "
+                "one. Of objects that exist side by side, such as two optimizers, each has a "
+                "compile of its own, which is normal.",
                 _OBJECT,
                 """
 @torch.compile(backend="eager")
