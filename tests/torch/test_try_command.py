@@ -82,7 +82,8 @@ def test_a_module_of_the_program_is_patched_where_it_is_imported(tmp_path):
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "model.py").write_text(PROGRAM.partition("for k in")[0])
+    model = "# coding: latin-1\n# \xe9\n" + PROGRAM.partition("for k in")[0]
+    (package / "model.py").write_bytes(model.encode("latin-1"))
     text = (
         "import time, torch\nfrom package.model import f\n"
         "for k in range(4): print(f(torch.ones(3), 1.0).sum().item(), time.perf_counter())\n"

@@ -1,6 +1,7 @@
 """Runs of a program in processes of their own, each with empty caches of torch's."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,7 @@ class Runner:
                 stdout=output,
                 stderr=errors,
                 env=_environment(base),
+                start_new_session=True,  # so that its processes can be ended with it
             )
             code: Optional[int] = None
             try:
@@ -90,14 +92,23 @@ class Runner:
             except subprocess.TimeoutExpired:
                 pass
             finally:
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
+                _end(process)
         seconds = time.monotonic() - begun
         if self._limit is None:
             self._limit = _TIMES * seconds + _MORE
         lines = [_lines_of(path) for path in streams]
         return Outcome(code, lines[0], lines[1], seconds, *_documents(dump))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a process that still runs, and those that it has started."""
+    if process.poll() is not None:
+        return
+    if os.name == "posix":
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
 
 
 def _environment(base: str) -> Dict[str, str]:

@@ -1,6 +1,7 @@
 """Texts of a program's files that differ from those on the disk."""
 
 import importlib.machinery
+import io
 import json
 import linecache
 import os
@@ -15,6 +16,13 @@ def read_source(path: str) -> Optional[str]:
             return stream.read()
     except (OSError, SyntaxError, UnicodeDecodeError):
         return None
+
+
+def _encoded(text: str) -> bytes:
+    """A text in the encoding that its first lines declare."""
+    head = "".join(text.splitlines(True)[:2]).encode("ascii", "replace")
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(head).readline)
+    return text.encode(encoding)
 
 
 def write_texts(path: str, texts: Mapping[str, str]) -> None:
@@ -38,7 +46,7 @@ def install(path: str) -> Dict[str, str]:
 
     def data_of(self: Any, name: str) -> bytes:
         text = texts.get(os.path.abspath(name))
-        return text.encode("utf-8") if text is not None else get_data(self, name)
+        return _encoded(text) if text is not None else get_data(self, name)
 
     def stats_of(self: Any, name: str) -> Any:
         if os.path.abspath(name) in texts:
