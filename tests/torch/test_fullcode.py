@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import inspect
 import random
+import re
 import sys
 import traceback
 import types
@@ -135,6 +136,45 @@ def test_text_reads_top_down(tmp_path):
     positions = [text.index(one) for one in order]
     assert positions == sorted(positions)
     assert text.count("\ndef __resume_at_") == 2
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.calls = torch.nn.Linear(3, 3), 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.layer(x) * self.calls
+
+
+def counted(net, x):
+    return net(x) + 1
+
+
+def test_guards_that_all_entries_have_are_written_once(tmp_path):
+    net, x = Counting(), torch.ones(2, 3)
+    run, module = dumped(tmp_path, counted, [((net, x), {}), ((net, x), {}), ((net, x), {})])
+    entries = run.function("counted").entries
+    assert len(entries) == 3
+    text = (tmp_path / "dump" / "full_code_for_counted_0.py").read_text()
+    assert text.count("def __guards_of_all_for_counted(") == 1
+    shared, *own = re.split(r"(?m)^def __guard_\d_for_counted\(", text)
+    assert len(own) == 3
+    for entry, part in zip(run.function("counted")._order, own):
+        part = part.partition("\ndef ")[0]
+        assert "L['net'].calls == %d" % entry.index in part
+        assert "and __guards_of_all_for_counted(L, G)" in part
+    assert "size=[2, 3]" in shared and "size=[2, 3]" not in "".join(own)
+    for calls in range(4):  # the last is that of no entry
+        net.calls = calls
+        want = torch_takes(run, "counted", {"net": net, "x": x})
+        _, names = taken(module, module.counted, (net, x), {})
+        last = "original_code" if want is None else "transformed_code_%d" % want
+        assert names[:1] == ["__%s_for_counted" % last]
+    assert want is None
+    net.calls, other = 1, torch.ones(5, 3)  # a guard that all have fails
+    assert taken(module, module.counted, (net, other), {})[1] == ["__original_code_for_counted"]
 
 
 def test_values_in_dicts_and_flags_decide(tmp_path):

@@ -2,8 +2,10 @@
 
 import ast
 import builtins
+import copy
 import re
-from typing import Dict, FrozenSet, List, Tuple
+from collections import namedtuple
+from typing import Callable, Dict, FrozenSet, List, Sequence, Tuple
 
 from depyf import legend
 from depyf.model import Entry, Guard
@@ -102,71 +104,129 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
     return lines
 
 
-def _conditions(group: List[Guard], states: States) -> List[Tuple[str, str]]:
-    """The expressions of a group, with what they ask in words where they have numbers of objects;
-    marks of one value as one.
-    """
-    found: List[str] = []
+#: an expression of a guard function, what it asks in words where it has numbers of objects, and the
+#: guards that it is of
+Condition = namedtuple("Condition", "text said guards")
+
+
+def _conditions(group: List[Guard], states: States) -> List[Condition]:
+    """The conditions of a group; marks of one value are one."""
+    found: Dict[Tuple[str, bool], List[Guard]] = {}  # (text, whether it is what has marks)
     said: Dict[str, str] = {}
     marks: Dict[str, List[str]] = {}
     for guard in group:
         expression = guard.expression or ""
         mark = MARK.match(expression)
         state = _STATE.match(expression)
+        is_mark = False
         if mark is not None and parsed_expression(mark.group("of")) is not None:
-            if mark.group("of") not in marks:
-                found.append(mark.group("of"))
             marks.setdefault(mark.group("of"), []).append(mark.group("mark"))
+            text, is_mark = mark.group("of"), True
         elif state is not None:
-            found.append("__global_state() == %s" % states.name(state.group("state")))
+            text = "__global_state() == %s" % states.name(state.group("state"))
         else:
             one_line = " ".join(expression.split("\n")) if "\n" in expression else expression
-            one_line = "(%s)" % one_line if _needs_parentheses(one_line) else one_line
-            if one_line not in found:  # torch has some twice, for two reasons
-                found.append(one_line)
-                said[one_line] = words.identity_in_words(guard.text)
+            text = "(%s)" % one_line if _needs_parentheses(one_line) else one_line
+            said.setdefault(text, words.identity_in_words(guard.text))
+        found.setdefault((text, is_mark), []).append(guard)  # torch has some twice, for two reasons
     return [
-        ("__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))), "")
-        if one in marks
-        else (one, said.get(one, ""))
-        for one in found
+        Condition("__unmarked(%s, %s)" % (one, ", ".join(map(repr, marks[one]))), "", guards)
+        if is_marked
+        else Condition(one, said.get(one, ""), guards)
+        for (one, is_marked), guards in found.items()
     ]
 
 
+class Guards:
+    """The guards of one entry, as a Python function asks them.
+
+    Args:
+        entry: what they are of.
+        known: names that the file has.
+        states: those of the file.
+
+    Attributes:
+        asked: by what they look at, the guards that Python can ask.
+        opaque: the others, which torch alone checks.
+    """
+
+    def __init__(self, entry: Entry, known: FrozenSet[str], states: States) -> None:
+        self.opaque: List[Guard] = []
+        checked: List[Guard] = []
+        for guard in entry.guards:
+            here = guard.expression is not None and _evaluable(guard.expression, known)
+            (checked if here else self.opaque).append(guard)
+        self.asked = _by_source(checked)
+        self._conditions = [_conditions(group, states) for _, group in self.asked]
+
+    def conditions(self) -> List[str]:
+        """What is asked, in order."""
+        return [one.text for group in self._conditions for one in group]
+
+    def rows(self, wanted: Callable[[str], bool]) -> List[str]:
+        """The rows of an `and` of those conditions that are wanted."""
+        lines: List[str] = []
+        for (source, group), conditions in zip(self.asked, self._conditions):
+            kept = [one for one in conditions if wanted(one.text)]
+            if kept:
+                ids = {id(guard) for one in kept for guard in one.guards}
+                of_these = [guard for guard in group if id(guard) in ids]
+                lines += ["            # " + line for line in _heading(source, of_these)]
+            for one in kept:
+                lines += with_words(on_rows(one.text), in_comment(one.said))
+        lines += ["            # checked by torch alone:"] * bool(self.opaque)
+        for guard in self.opaque:
+            said = state_in_words(state_of(guard.text))
+            text = "torch's settings: " + said if said else guard.text
+            text = in_comment(text) + ("  " + in_comment(guard.comment) if guard.comment else "")
+            wide = legend.rows(text, WIDTH - 18, whole_words=True)
+            lines += ["            #   " + row for row in wide]
+        return lines
+
+
+#: guards that entries have in common are written once if they are so many
+_MANY = 8
+
+
+def in_common(every: Sequence[Guards]) -> FrozenSet[str]:
+    """The conditions that all of several entries ask, where it is worth writing them once."""
+    asked = [frozenset(one.conditions()) for one in every if one.asked]
+    shared = frozenset.intersection(*asked) if len(asked) > 1 else frozenset()
+    return shared if len(shared) >= _MANY else frozenset()
+
+
 def guard_function(
-    name: str, entry: Entry, known: FrozenSet[str], token: str, states: States
+    name: str, entry: Entry, guards: Guards, token: str, common: FrozenSet[str], shared: str
 ) -> str:
-    lines = ["def %s(L, G=None):" % name]
-    lines.append(
-        '    """True when compile %s may run for these locals; torch checks the same in C++."""'
-        % in_comment(entry.compile_id)
-    )
-    lines.append("    G = __home__ if G is None else G")
-    lines.append("    try:")
-    lines.append("        return bool(")
-    lines.append("            True")
-    opaque: List[Guard] = []
-    checked: List[Guard] = []
-    for guard in entry.guards:
-        known_here = guard.expression is not None and _evaluable(guard.expression, known)
-        (checked if known_here else opaque).append(guard)
-    for source, group in _by_source(checked):
-        lines += ["            # " + line for line in _heading(source, group)]
-        for condition, said in _conditions(group, states):
-            lines += with_words(on_rows(condition), in_comment(said))
-    if opaque:
-        lines.append("            # checked by torch alone:")
-    for guard in opaque:
-        said = state_in_words(state_of(guard.text))
-        text = "torch's settings: " + said if said else guard.text
-        text = in_comment(text) + ("  " + in_comment(guard.comment) if guard.comment else "")
-        wide = legend.rows(text, WIDTH - 18, whole_words=True)
-        lines += ["            #   " + row for row in wide]
-    lines += on_rows("__checked_by_torch(%r, L)" % token)
-    lines.append("        )")
-    lines.append("    except Exception:  # a guard that cannot be evaluated does not hold")
-    lines.append("        return False")
-    return "\n".join(lines) + "\n"
+    """The guards of an entry as a function.
+
+    Args:
+        common: conditions that the function `shared` asks.
+    """
+    said = "True when compile %s may run for these locals; torch checks the same in C++."
+    first: List[str] = []
+    if common and guards.asked:
+        told = "the %d guards that each of these entries has" % len(common)
+        first = with_words(on_rows("%s(L, G)" % shared), told)
+    rows = first + guards.rows(lambda one: one not in common)
+    rows += on_rows("__checked_by_torch(%r, L)" % token)
+    return _function(name, said % in_comment(entry.compile_id), rows)
+
+
+def shared_function(name: str, guards: Guards, common: FrozenSet[str]) -> str:
+    """The guards that all entries of a function have, in the order of one of them."""
+    own = copy.copy(guards)
+    own.opaque = []
+    said = "True when the guards hold that all entries have; each has others, too."
+    return _function(name, said, own.rows(lambda one: one in common))
+
+
+def _function(name: str, said: str, rows: List[str]) -> str:
+    head = ["def %s(L, G=None):" % name, '    """%s"""' % said]
+    head += ["    G = __home__ if G is None else G", "    try:"]
+    head += ["        return bool(", "            True"]
+    end = ["        )", "    except Exception:  # a guard that cannot be evaluated does not hold"]
+    return "\n".join(head + rows + end + ["        return False"]) + "\n"
 
 
 def _needs_parentheses(expression: str) -> bool:

@@ -10,7 +10,12 @@ from depyf.function_source import identifier
 from depyf.model import Entry, Function, told_apart
 from depyf.report import words
 from depyf.torch.fullcode.code import FileNames, original_text, transformed_text
-from depyf.torch.fullcode.conditions import guard_function
+from depyf.torch.fullcode.conditions import (
+    Guards,
+    guard_function,
+    in_common,
+    shared_function,
+)
 from depyf.torch.fullcode.linking import managers
 from depyf.torch.fullcode.rows import INDENT, WIDTH, call_on_rows, docstring_rows, in_comment
 from depyf.torch.fullcode.signature import Signature
@@ -126,10 +131,15 @@ def section_of(
     width = WIDTH - 4 * bool(signature.free)  # it then stands inside of another function
     guards: List[str] = []
     parts: List[str] = []
-    for entry in entries:
+    every = [Guards(entry, known, names.states) for entry in entries]
+    common, shared = in_common(every), "__guards_of_all_for_%s" % key
+    if common:
+        first = next(one for one in every if one.asked)
+        (guards if signature.free else parts).append(shared_function(shared, first, common))
+    for entry, asked in zip(entries, every):
         token = "%s/%s" % (prefix, entry.name)
         managers[token] = entry._guard_manager
-        guard = guard_function(_guard_name(entry, key), entry, known, token, names.states)
+        guard = guard_function(_guard_name(entry, key), entry, asked, token, common, shared)
         why = "".join(legend.wrapped(in_comment(one), width) for one in told_of.get(id(entry), ()))
         # guards ask for nothing that a factory holds
         (guards if signature.free else parts).append(guard)
