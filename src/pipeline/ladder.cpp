@@ -7,6 +7,7 @@
 
 #include "bytecode/instr.h"
 #include "flow/cfg.h"
+#include "flow/resumed.h"
 #include "flow/straighten.h"
 #include "lift/lifted.h"
 #include "pipeline/comments.h"
@@ -53,25 +54,41 @@ class Ladder {
   }
 
   void descend() {
-    if (rung_ < 5 &&
-        (in_either_order({}) || (sound_ && !dynamo_ && (with_loops_once() || around_parts()))))
-      return;
-    if ((rung_ >= 5 || sound_) && as_dispatch()) {
-      if (!no_loop_) return;
-      forget();
-    }
-    last_resort();
+    go_down();
+    if (swallowing_left_out_)
+      place_comment(ast_, code_,
+                    "Left out: what torch's own beginning does where a context manager swallows an "
+                    "exception.\nPython's stack is not as deep there as torch takes it to be.");
   }
 
   bool is_straightened() const { return order_ == Order::Straightened; }
 
  private:
+  bool is_torchs() const { return dynamo_ || swallowing_left_out_; }
+
+  void go_down() {
+    if (rung_ < 5 &&
+        (in_either_order({}) || (sound_ && !is_torchs() && (with_loops_once() || around_parts()))))
+      return;
+    if ((rung_ >= 5 || sound_) && as_dispatch()) {
+      if (!no_loop_) return;
+      forget();
+    }
+    if (!sound_ && !swallowing_left_out_ && drop_swallowing(module_, code_, list_)) {
+      swallowing_left_out_ = true;
+      reason_.clear();
+      return go_down();
+    }
+    swallowing_left_out_ = false;
+    last_resort();
+  }
+
   /// A form of the whole body: plain statements or, where `unstructured` says why there are none, a
   /// dispatch loop. Code with junk tells nothing by where it stands, and may be wrong of it.
   bool in_either_order(const std::string& unstructured) {
     if (junk_ && read(Order::Straightened, unstructured)) return true;
     if (read(Order::Given, unstructured)) return true;
-    return !dynamo_ && !junk_ && read(Order::Straightened, unstructured);
+    return !is_torchs() && !junk_ && read(Order::Straightened, unstructured);
   }
 
   /// The plain readings, with loops that never come around where only their `break` expresses a
@@ -266,9 +283,10 @@ class Ladder {
   const std::size_t noted_;  // so many diagnostics are those of other code objects
   InstrList list_;
   bool junk_ = false;
-  bool no_loop_ = false;  // of a module whose dispatch loop does not compile
-  bool sound_ = false;    // CPython can run the bytecode
-  std::string reason_;    // why the rungs above were given up
+  bool no_loop_ = false;              // of a module whose dispatch loop does not compile
+  bool sound_ = false;                // CPython can run the bytecode
+  bool swallowing_left_out_ = false;  // drop_swallowing() changed the instructions
+  std::string reason_;                // why the rungs above were given up
   Order order_ = Order::Given;
   std::vector<LoopOnce> loops_;  // StructureOptions::loops
   bool lacks_loops_ = false, makes_loops_ = false;

@@ -118,6 +118,13 @@ class Naming {
       if (!inner.parent || inner.parent.index > code_.index) break;
       for (const Slot& slot : inner.slots) slots.insert(slot.name.index);
     }
+    // What `except` and patterns bind has its name outside of expressions that are names.
+    StmtIds statements;
+    collect_statements(ast_, body(), statements);
+    for (StmtId id : statements)
+      if (ast_[id].kind == StmtKind::Handler) slots.insert(ast_[id].a);
+    for (ExprId id : collect_expressions(ast_, body()))
+      if (ast_[id].kind == ExprKind::MatchAs) slots.insert(ast_[id].a);
     for (ExprId e : by_statement()) {
       if (!is_fast(ast_[e]) || index_.count(ast_[e].a)) continue;
       const bool temporary = !slots.count(ast_[e].a);

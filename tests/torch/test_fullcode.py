@@ -122,6 +122,53 @@ def test_resume_functions_are_dispatched_too(tmp_path, sign):
     assert len(names) == 2 and all(name.startswith("__transformed") for name in names)
 
 
+def blocks_around_a_loop(x, last):
+    with torch.no_grad():
+        for j in (0, 1):
+            with torch.enable_grad():
+                torch._dynamo.graph_break()
+                if j == last:
+                    return x + j
+    return x
+
+
+def test_a_resume_function_with_an_iterator_between_two_blocks_has_its_source(tmp_path):
+    """Torch's own code for it has two depths of the stack where a `with` swallows an exception."""
+    run, module = dumped(tmp_path, blocks_around_a_loop, [((torch.ones(2), 1), {})])
+    assert not run.problems
+    text = (tmp_path / "dump" / "full_code_for_blocks_around_a_loop_0.py").read_text()
+    resumed = [
+        one for name, one in vars(module).items() if name.startswith("__original_code_for__")
+    ]
+    if not resumed:
+        pytest.skip("this torch does not go on inside of a loop")
+    assert "NotImplementedError" not in text
+    values = {"x": torch.ones(2), "last": 1, "j": 0, "___stack3": None}
+    entered = []
+
+    class Block:
+        def __init__(self, *_):
+            entered.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            self.left = exception[0]
+
+    def call(**others):
+        names = inspect.signature(resumed[0]).parameters
+        blocks = {"___stack0": Block, "___stack1": iter((1,)), "___stack2": Block}
+        given = {**values, **blocks, **others}
+        return resumed[0](*(given.get(name, []) for name in names))
+
+    assert call().tolist() == [2, 2] and [one.left for one in entered] == [None, None]
+    del entered[:]
+    with pytest.raises(RuntimeError, match="Boolean value of Tensor"):
+        call(j=torch.ones(2))
+    assert [one.left for one in entered] == [RuntimeError, RuntimeError]
+
+
 def test_text_reads_top_down(tmp_path):
     a, b = torch.linspace(-1, 1, 4), torch.ones(4)
     dumped(tmp_path, branchy, [((a, b), {}), ((a, -b), {})])
