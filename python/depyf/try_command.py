@@ -12,7 +12,7 @@ from depyf.terminal import hyperlinks, shown, tell
 from depyf.trying.patching import applied
 from depyf.trying.runs import Outcome, Runner, counts_of
 from depyf.trying.texts import read_source
-from depyf.trying.verdict import counted, ended, verdict, why
+from depyf.trying.verdict import counted, ended, ended_because, verdict
 
 #: changes that are tried, as many as `depyf run --advise` shows
 _MOST = 3
@@ -50,7 +50,7 @@ def _try(options: argparse.Namespace, runner: Runner) -> int:
         trial.follow(number, change, advice.listed(most)[: number - 1])
     tell("as it is: " + counted(counts_of(first), first.seconds))
     if first.code:
-        tell("the program %s: %s" % (ended(first), why(first)))
+        tell("the program " + ended_because(first))
     tell(text(document, hyperlinks(sys.stdout), most=most, advice=advice, tried=trial.rows))
     tell(trial.summary())
     if options.patch is None:

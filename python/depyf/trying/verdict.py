@@ -26,7 +26,7 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
         words = "it was stopped after %.0f s; it took %.1f s before"
         return _not_kept(words % (after.seconds, before.seconds))
     if after.code != before.code and after.code != 0:
-        return _not_kept("it %s: %s" % (ended(after), why(after)))
+        return _not_kept("it " + ended_because(after))
     rows: List[str] = []
     found: Optional[Difference] = None
     if before.code == after.code:
@@ -103,10 +103,10 @@ def ended(outcome: Outcome) -> str:
     return "ended with exit code %d" % outcome.code
 
 
-def why(outcome: Outcome) -> str:
-    """The last line of standard error."""
+def ended_because(outcome: Outcome) -> str:
+    """The same, with the last line of standard error."""
     lines = [one.strip() for one in outcome.errors if one.strip()]
-    return shown(lines[-1]) if lines else "it said nothing"
+    return ": ".join([ended(outcome)] + [shown(one) for one in lines[-1:]])
 
 
 def _quoted(line: Optional[str]) -> str:
