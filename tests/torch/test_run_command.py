@@ -534,6 +534,18 @@ def test_help_in_the_summary_is_whole(start, tmp_path):
     assert "help: %s\n" % branch.help[0].text in start("split.py").stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no such file names")
+def test_a_program_whose_name_has_a_line_break_is_the_programs_own(start, tmp_path):
+    (tmp_path / "split.py").write_text(SPLIT)
+    (tmp_path / "sp\nlit.py").write_text(SPLIT)
+    names = ("split.py", "sp\nlit.py")
+    plain, broken = (start("--dump", "dump", "--force", name).stderr for name in names)
+    numbers = re.compile(r"[\d.]+ s\b")
+    assert "split.py:" in plain
+    assert numbers.sub("", broken) == numbers.sub("", plain).replace("split.py", "sp\\nlit.py")
+    assert "sp\\nlit.py:" in readme_of(tmp_path / "dump")
+
+
 def test_numbers_of_compiles_are_explained(start, tmp_path):
     (tmp_path / "split.py").write_text(SPLIT)
     told = start("--breaks", "split.py").stderr

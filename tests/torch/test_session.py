@@ -530,6 +530,29 @@ def test_what_torch_logs_stands_in_for_the_trace():
     assert found.user_stack == ['File "a.py", line 3, in f', "  print(x)"]
 
 
+def test_paths_with_line_breaks_are_whole_in_what_torch_tells_of_a_break():
+    from depyf.terminal import parse_place
+    from depyf.trace.breaks import parse_break
+
+    frames = ['File "/a\nb.py", line 7, in main', '  File "x"', 'File "c.py", line 2, in f']
+    stack = "".join("  %s\n" % frame for frame in frames)
+    for reason in ("Graph Break Reason: call print", "Reason: call print"):
+        told = "Graph break in user code at /a\nb.py:5\n%s\nUser code traceback:\n%s" % (
+            reason,
+            stack,
+        )
+        found = parse_break(told, 0)
+        assert (found.location, found.reason, found.user_stack) == (
+            "/a\nb.py:5",
+            "call print",
+            frames,
+        )
+    assert parse_place("/a\nb.py:5") == ("/a\nb.py", 5)
+    assert parse_place("/a\nb.py:5 in f: x") == ("/a\nb.py", 5)
+    assert parse_place(frames[0]) == ("/a\nb.py", 7)
+    assert parse_place("no place\nbut here: 7\nx:3, y") is None
+
+
 def traced_kinds(monkeypatch):
     """The kinds of trace records that reach depyf."""
     import sys

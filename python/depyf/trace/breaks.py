@@ -4,7 +4,7 @@ import re
 from typing import Optional, Sequence, Tuple
 
 from depyf.model import GraphBreak
-from depyf.terminal import parse_place
+from depyf.terminal import lines_with_whole_paths, parse_place
 
 #: what stands before the reason of a graph break: torch 2.12 and later, and where it gives the
 #: function up
@@ -16,6 +16,14 @@ _BREAK_PREFACES = (
 
 #: what stands between a graph break and another that torch met while it handled the first
 _ANOTHER_BREAK = "*** While handling this graph break, another graph break occurred: ***"
+
+
+#: the place of a break; a path with line breaks ends where the reason begins
+_AT = re.compile(
+    r"Graph break in user code at "
+    r"(.*:\d+(?=\s*$)|(?s:.{1,1000}?):\d+(?=\s*\n(?:Graph Break )?Reason:)|.*)",
+    re.MULTILINE,
+)
 
 
 def _named_as_later(found: GraphBreak) -> GraphBreak:
@@ -47,18 +55,19 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
     if "NoneType: None" in text:
         text = re.sub(r"(\s*^NoneType: None$)+\s*\Z", "", text, flags=re.MULTILINE)
     found = GraphBreak(reason="", text=text.rstrip(), attempt=attempt)
-    lines = text.splitlines()
+    lines = lines_with_whole_paths(text)
     if lines and lines[0].startswith("Graph break: "):  # as torch 2.2 logs it
         reason, _, line = lines[0][len("Graph break: ") :].partition(" from user code at:")
         found.reason = reason.strip()
         found.user_stack = (
             [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
         )
-        place = re.search(r'File "(.*)", line (\d+)', text)
+        place = re.search(r'File "((?s:.*?))", line (\d+)', text)
         found.location = "%s:%s" % place.groups() if place else ""
         return _named_as_later(found)
-    if lines and lines[0].startswith("Graph break in user code at "):
-        found.location = lines[0][len("Graph break in user code at ") :].strip()
+    at = _AT.match(text)
+    if at is not None:
+        found.location = at.group(1).strip()
     part, stack, another = "", False, False
     for line in lines:
         stripped = line.strip()

@@ -8,6 +8,7 @@ from typing import Any, Iterable, List, Match, Sequence, Tuple
 
 from depyf import compiling
 from depyf.advice import uses
+from depyf.terminal import on_one_line
 
 #: files of Python's own library, and what torch puts in the place of some of its functions
 _OF_PYTHON = re.compile(
@@ -99,11 +100,11 @@ _LIBRARY = re.compile(
     r"|[/\\]__transformed_code_\d+_for_[^/\\]*$"
 )
 FRAME = re.compile(
-    r'^\s*File "(?P<file>.+)", line (?P<line>\d+)|^(?P<path>[^\n]+?):(?P<number>\d+)'
-    r" in [^:]+: ?(?P<code>.*)$"
+    r'^\s*File "(?P<file>(?s:.+?))", line (?P<line>\d+)|^(?P<path>(?s:.+?)):(?P<number>\d+)'
+    r" in [^:\n]+: ?(?P<code>.*)$"
 )
 #: a frame as a traceback has it, with its function
-FRAME_IN = re.compile(r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)')
+FRAME_IN = re.compile(r'^\s*File "(?P<file>(?s:.+?))", line (?P<line>\d+), in (?P<name>.+)')
 
 
 _DUMPED = re.compile(r"[/\\]__transformed_code_\d+_for_")
@@ -192,7 +193,7 @@ def users_frames(stack: Iterable[Any]) -> List[Line]:
 
 def short_place(file: str, line: int) -> str:
     """`model.py:12` of a file in whatever folder."""
-    return "%s:%d" % (os.path.basename(file), line)
+    return "%s:%d" % (on_one_line(os.path.basename(file)), line)
 
 
 def split_location(location: str) -> Tuple[str, int]:

@@ -7,7 +7,7 @@ from depyf.interrupts import pass_on
 from depyf.model import Run
 from depyf.report import flow, words
 from depyf.report.overview import Node
-from depyf.terminal import shown
+from depyf.terminal import on_one_line, shown
 from depyf.torch.dump.folder import TITLE
 from depyf.torch.dump.readme_compile import overview_entry
 from depyf.torch.dump.readme_lines import in_columns
@@ -81,7 +81,7 @@ def overview(
         node = nodes.get(id(function.entries[0])) if function.entries else None
         lines.append("## %s" % as_code(function.title + (node.apart if node is not None else "")))
         lines.append("")
-        where = function.where
+        where = on_one_line(function.where)
         if function.is_resume:
             called = ", ".join(map(as_code, names.get(function.global_name or "", ())))
             goes_on = _GOES_ON.search(function.entries[0]._goes_on) if function.entries else None

@@ -5,6 +5,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from depyf.model import Entry, Function, is_backward_pass, sorted_artifacts
 from depyf.report import words
 from depyf.report.overview import Node
+from depyf.terminal import on_one_line
 from depyf.torch.dump.readme_texts import as_code
 from depyf.torch.fullcode import breaks_in_words, reached_from, reasons_in_words
 
@@ -49,7 +50,7 @@ def overview_entry(
     reset = ", " + node.reset if node is not None and node.reset else ""
     lines = ["### %s, compile %s%s" % (as_code(name), entry.compile_id, reset), ""]
     if not entry.name and node is not None and node.place[1] and not is_backward_pass(name):
-        lines += ["%s:%d" % node.place, ""]
+        lines += [on_one_line("%s:%d" % node.place), ""]
     lines += _what_runs(entry, function)
     if entry.failure:
         lines += _why_no_code(entry, node)
@@ -98,7 +99,8 @@ def _what_happened(entry: Entry, node: Optional[Node], function: Optional[Functi
         lines.append("- %s: %s" % (why, reason))
     for graph_break, why in zip(entry.breaks, breaks_in_words(entry, node)):
         reached = reached_from(graph_break, function, entry)
-        lines.append("- graph break at %s%s: %s" % (graph_break.location or "?", reached, why))
+        at = on_one_line((graph_break.location or "?") + reached)
+        lines.append("- graph break at %s: %s" % (at, why))
     if entry.runs_on:
         lines.append("- not compiled: " + words.runs_on_from(entry.runs_on))
     titles = {rest.name: rest.title for rest in entry._rests}
