@@ -372,7 +372,7 @@ def test_an_error_after_the_end_of_the_program_is_told_alone(monkeypatch):
 
     stream = io.StringIO()
     options = types.SimpleNamespace(caches=True, follow=False, json=False, find_nonfinite=False)
-    vars(options).update(backend=None, profile=False)
+    vars(options).update(backend=None, profile=False, texts=None)
     recording = running._Recording(options, None, "program.py", stream)
     with recording:
         recording.begin()
