@@ -126,7 +126,9 @@ class Branches {
   /// `column`.
   Place place(StmtId id, std::uint32_t column) const {
     const Stmt& s = r_.ast[id];
-    const std::optional<std::uint32_t> start = columns_.start(id);
+    const bool continues = s.kind == StmtKind::Continue && columns_.writes_jump(id);
+    const std::optional<std::uint32_t> start =
+        continues ? std::optional(columns_.at(s.origin).first) : columns_.start(id);
     if (start && *start > column && *start >= column + columns_.step()) return Place::Inside;
     if (s.kind == StmtKind::If) {
       const SourceSpan test = columns_.of(s.e[0]);
@@ -430,6 +432,9 @@ class Branches {
   /// Takes into `else` what stood there.
   bool fill(Stmt& s, std::vector<StmtId>& rest, std::uint32_t column) {
     const std::size_t count = in_else(rest, column);
+    const auto continues = [&](StmtId id) { return r_.ast[id].kind == StmtKind::Continue; };
+    if (count == 1 && continues(rest.back()) && s.kind == StmtKind::If && continues(s.body.back()))
+      return false;  // copies of one
     if (count == 0 || (s.kind == StmtKind::Try && place(rest.back(), column) != Place::Inside))
       return false;
     s.orelse = r_.ast.arena.copy(take(rest, count));

@@ -128,8 +128,14 @@ std::uint32_t SourceColumns::step() const {
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
   // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
   const std::uint32_t levels = depth();
+  // `continue` at the column of a level between
+  const bool wide = std::ranges::none_of(all, [&](StmtId id) {
+    const SourceSpan own = at(r_.ast[id].origin);
+    return r_.ast[id].kind == StmtKind::Continue && own.width() == kContinueWidth &&
+           own.first % 8 == kUsual;
+  });
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
-    if (step == 8 && step * levels > least) continue;
+    if (step == 8 && (!wide || step * levels > least)) continue;
     const std::uint32_t base = step == 8 ? 0 : least;
     const auto fitting = static_cast<std::size_t>(
         std::count_if(starts.begin(), starts.end(),

@@ -270,6 +270,13 @@ void Emitter::go(BlockId from, int k, std::uint32_t l, const Context& ctx, bool 
   if (node.term == TermKind::Jump && t == ctx.header && !ctx.in_finally && lists_[l].size != 0 &&
       s_.is_continue_behind(node) && jump_statement(JumpRole::Continue, t, l, ctx, origin))
     return;
+  if (node.tests_value() && t == ctx.header && t == ctx.follow && !ctx.in_finally &&
+      lists_[l].size != 0 && is_continue_behind(from.index, edge.written)) {
+    const WrittenJump& jump = edge.written;
+    jump_statement(JumpRole::Continue, t, l, ctx,
+                   {jump.offset, jump.line, s_.lifted.code, jump.columns});
+    return;
+  }
   go_to(from.index, t, l, ctx, origin);
 }
 
@@ -292,7 +299,10 @@ void Emitter::go_to(std::uint32_t from, std::uint32_t t, std::uint32_t l, const 
   if (t == ctx.follow) return;
   if (is_jump_statement(t)) {
     const std::uint32_t next = targets_[std::size_t{t} * 2];
-    if (!jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t])))
+    if (jump_statement(s_.nodes[t].jump, next, l, ctx, end_origin(s_.nodes[t]))) return;
+    if (t == ctx.exit)  // it stands behind the loop
+      append_end(l, StmtKind::Break, origin);
+    else
       go_to(t, next, l, ctx, end_origin(s_.nodes[t]));
     return;
   }

@@ -1,6 +1,7 @@
 // Blocks that only jump: what leads there leads on.
 #include <algorithm>
 
+#include "structure/copies.h"
 #include "structure/graph.h"
 #include "support/small_vector.h"
 
@@ -23,6 +24,7 @@ class EmptyBlocks {
     }
     if (none) return false;
     find_dropped_operands();
+    keep_continues();
     bool any = false;
     for (std::uint32_t i = 0; i < s_.nodes.size(); ++i)
       for (int k = 0; s_.nodes[i].alive && k < s_.nodes[i].edge_count(); ++k)
@@ -65,6 +67,71 @@ class EmptyBlocks {
             drops_operands_.push_back(edge.to);
     }
     std::sort(drops_operands_.begin(), drops_operands_.end());
+  }
+
+  /// `continue` behind a compound statement is the end of it that all its ways lead to. Its row,
+  /// and from 3.11 on its columns, tell it from the end of the loop's body.
+  void keep_continues() {
+    if (!s_.source_layout_tells() || s_.lifted.traits.source_order) return;
+    struct Ways {
+      std::int32_t last = 0;             // the last row of what leads there
+      std::uint32_t begin = UINT32_MAX;  // and the least offset
+      bool known = true;
+      std::uint32_t behind = 0;  // how many are more than the arm of a test,
+      bool handled = true;       // and does each of these leave a handler?
+    };
+    FlatMap<Ways> found;
+    for (const Node& node : s_.nodes) {
+      if (!node.alive) continue;
+      for (int k = 0; k < node.edge_count(); ++k) {
+        const BlockId to = node.edges[k].to;
+        if (!empties_[to.index] || !s_[to].body.empty() || !s_.is_written_continue(s_[to]))
+          continue;
+        const std::int32_t row = node.term == TermKind::Jump && !node.body.empty()
+                                     ? s_.at(node.body.back()).line
+                                     : node.term_line;
+        Ways& ways = found[to.index];
+        ways.known &= row > 0 && (s_[to].term_columns != 0 || !may_clean_up(node.region, s_[to]));
+        ways.begin = std::min(
+            ways.begin, node.body.empty() ? node.term_offset : s_.at(node.body.front()).offset);
+        ways.last = std::max(ways.last, row);
+        if (node.term == TermKind::Branch ||
+            (node.term == TermKind::Jump && s_.are_quiet(node.body)))
+          continue;
+        ways.behind += node.term == TermKind::ForIter ? 2 : 1;
+        ways.handled &= leaves_handler(node, s_[to].region);
+      }
+    }
+    for (std::uint32_t i = 0; i < s_.nodes.size(); ++i) {
+      const Ways* const ways = found.at(i);
+      Node& node = s_.nodes[i];
+      if (!ways || !ways->known || s_[BlockId(i)].pred_count + ways->behind < 3 || ways->handled ||
+          ways->last >= node.term_line || s_.first_offset(node.edges[0].to) > ways->begin)
+        continue;
+      node.jump = JumpRole::Continue;
+      empties_[i] = false;
+    }
+  }
+
+  /// Rows without columns do not tell a `continue` from the body of a `finally`.
+  bool may_clean_up(RegionId from, const Node& empty) const {
+    if (empty.behind_copy) return true;
+    for (; from; from = s_.regions[from.index].parent) {
+      if (s_.regions[from.index].kind == RegionKind::Finally) return true;
+      if (from == empty.region) return false;
+    }
+    return false;
+  }
+
+  /// Does the block end a handler, also by unbinding the name of `except … as name`?
+  bool leaves_handler(const Node& node, RegionId to) const {
+    const std::size_t size = node.body.size();
+    if (size > 1 && deletes_stored(s_.at(node.body[size - 2]), s_.at(node.body[size - 1])))
+      return true;
+    for (RegionId from = node.region; from && !s_.is_ancestor(from, to);
+         from = s_.regions[from.index].parent)
+      if (s_.regions[from.index].kind == RegionKind::Scope) return true;
+    return false;
   }
 
   bool may_skip(const Node& node, int k) {

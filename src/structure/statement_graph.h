@@ -134,6 +134,13 @@ class StatementGraph {
   /// In the order of the source: the offset at which the protected code ends; for a scope, the
   /// handler's code.
   std::uint32_t end_of(RegionId r, RegionId owner) const;
+  /// Does a way from the test at `n` come to a `continue` behind all that only the test leads to?
+  bool is_continue_behind(std::uint32_t n, const WrittenJump& jump) const {
+    return s_.source_layout_tells() && !s_.lifted.traits.source_order && jump && !jump.pass &&
+           (jump.columns == 0 || has_width_of(jump.columns, {"continue"})) &&
+           (jump.columns == 0 ? last_line_under(n) + 1 == jump.line
+                              : last_line_under(n) < jump.line);
+  }
   /// A block that is nothing but `break` or `continue`.
   bool is_jump_statement(std::uint32_t t) const;
   bool header_at(std::uint32_t t) const { return !header_.empty() && header_[t]; }
