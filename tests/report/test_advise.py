@@ -465,6 +465,51 @@ def test_a_condition_in_a_loop_is_not_advised_to_be_returned(tmp_path, side, adv
     assert change.advice == advised.help[0].text
 
 
+@pytest.mark.parametrize(
+    "body, advised",
+    [
+        ("if x[i]:\n            self.kept.append(i)", breaks.ROUNDS),
+        ("x = x * 2\n        if x.any():\n            self.kept.append(x)", breaks.ROUNDS),
+        ("x = x * 2\n        if x.any():\n            self.count += 1", breaks.ROUNDS),
+        ("x = x * 2\n        if x.any():\n            kept.append(x)", breaks.LOOP),
+    ],
+)
+def test_only_a_round_that_torch_need_not_compile_again_is_to_be_a_function(
+    tmp_path, body, advised
+):
+    program = tmp_path / "rounds.py"
+    program.write_text(
+        "def f(self, x):\n    kept = []\n    for i in range(3):\n        %s\n    return x, kept\n"
+        % body
+    )
+    line = program.read_text()[: program.read_text().index("if x")].count("\n") + 1
+    met = dict(BRANCH, location="%s:%d" % (program, line))
+    met["text"] = "graph break in loop\n" + BRANCH["reason"]
+    failure = "Unsupported: " + BRANCH["reason"]
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met], failure=failure)]))
+    assert change.advice == advised.help[0].text
+
+
+@pytest.mark.parametrize("body, told", [("x = x + 1\n        print(i)", True), ("print(i)", False)])
+def test_a_loop_without_anything_to_compile_is_not_to_be_a_function(tmp_path, body, told):
+    program = tmp_path / "rounds.py"
+    program.write_text("def f(x):\n    for i in range(3):\n        %s\n    return x\n" % body)
+    line = program.read_text().count("\n") - 1
+    said = {"reason": "print", "text": "graph break in loop", "location": "%s:%d" % (program, line)}
+    assert any("a separate function" in one for one in words.of_break(said)["help"]) == told
+
+
+def test_a_branch_around_a_loop_that_appends_is_nothing_for_torch_where(tmp_path):
+    program = tmp_path / "around.py"
+    program.write_text(
+        "def f(self, x):\n    done = x > 0\n    if done.any():\n        for b in range(3):\n"
+        "            self.kept.append(b)\n        x = x.masked_fill(done, 0)\n    return x\n"
+    )
+    met = dict(BRANCH, location="%s:3" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.advice.startswith(OUTSIDE)
+
+
 def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
     program = tmp_path / "route.py"
     met = {"reason": "Dynamic shape operator", "location": "%s:4" % program}

@@ -106,13 +106,28 @@ def looped(one):
     before = _function(
         "f", "x", one.first, loop, ["    " + each for each in test], one.rest, "return y.sum()"
     )
-    body = COMPILED + "def one_round(y, i):\n" + _lines(*("    " + each for each in test))
-    after = body + _function(
-        "f", "x", one.first, loop, "    one_round(y, i)", one.rest, "return y.sum()"
+    after = _function("f", "x", one.first, "tested = y", one.rest, "return y.sum(), tested")
+    loop = _lines("    total, y = f(x)", "    " + loop, *("        " + each for each in test))
+    told = ["Do the loop outside of the compiled function", "return the tensors that it reads"]
+    return Case(
+        head + before + one.calls + "    print('result', f(x).item())\n" + end,
+        head + after + one.calls + loop + "    print('result', total.item())\n" + end,
+        "branch",
+        told,
+        False,
     )
-    calls = one.calls + "    print('result', f(x).item())\n" + end
+
+
+def looped_with_work(one):
+    start = ["for i in range(3):"]
+    each = one.rest + ["if %s > %s:" % (one.reduced, one.limit), "    print('large')"]
+    indented = ["    " + line for line in each]
+    before = _function("f", "x", one.first, start, indented, "return y.sum()")
+    body = COMPILED + "def one_round(y):\n" + _lines(*indented, "    return y")
+    after = body + _function("f", "x", one.first, start, "    y = one_round(y)", "return y.sum()")
+    calls = one.calls + "    print('result', f(x).item())\n"
     told = ["The function with the loop stays uncompiled", r"(?m)^\d+\. no figure"]
-    return Case(head + before + calls, head + after + calls, "branch", told, True)
+    return Case(before + calls, after + calls, "branch", told, True)
 
 
 def left_by_round(one):
@@ -577,6 +592,7 @@ SHAPES = (
     given_as_a_constant_too,
     set_and_decided,
     picked_and_in_math,
+    looped_with_work,
 )
 
 

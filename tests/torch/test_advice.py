@@ -345,7 +345,7 @@ def test_nothing_is_advised_to_be_returned_by_a_forward_hook():
 
 
 def test_each_piece_of_advice_stands_alone():
-    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.LIBRARY)
+    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.ROUNDS, breaks.LIBRARY)
     begins = [help.text.split()[0].lower() for row in rows for help in row.help]
     assert not {"or", "and", "also", "otherwise", "else"} & set(begins)
 
@@ -362,6 +362,16 @@ def test_a_loop_whose_body_is_a_function_is_compiled_again():
         return sum(node.operations or 0 for node in found)
 
     assert operations(after) > operations(nodes)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_loop_that_decides_outside_of_the_compiled_function_leaves_one_compile():
+    (help,) = breaks.ROUNDS.help
+    wanted, nodes = before_of(breaks.ROUNDS, help)
+    assert [text for one in met(nodes, "branch") for text in one["help"]][-1] == help.text
+    result, after = run(help.after, "rounds after")
+    torch.testing.assert_close(result, wanted)
+    assert len(after) == 1 and not after[0].breaks and not after[0].failure
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")

@@ -73,7 +73,7 @@ def is_shared(change: Change) -> bool:
 
 def takes_loop_out(advice: str) -> bool:
     """Whether some advice takes the loop around a break out of compiled code."""
-    return advice in (breaks.LOOP.help[0].text, breaks.LEAVES.help[0].text)
+    return advice in breaks.OF_LOOPS
 
 
 def is_open(change: Change) -> bool:

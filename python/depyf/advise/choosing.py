@@ -50,7 +50,7 @@ def first_patch(
         # what a round of a loop decides, the next one needs; a function that a loop calls is one
         # already
         of_loop = _of_loop(said)
-        if of_loop == breaks.LOOP.help[0].text:
+        if of_loop != breaks.LEAVES.help[0].text:
             in_loop = any(kind != "try" for kind, _ in uses.uncut_around(file, line))
             of_loop = of_loop if in_loop else ""
         return of_loop or said["help"][1], ""
@@ -92,8 +92,7 @@ _WHERE_OF_ITEM = "torch.where(CONDITION.item(), A, B)"
 
 def _of_loop(said: Dict[str, Any]) -> str:
     """What helps where the loop around a break is the problem; "" where it is none."""
-    texts = [breaks.LEAVES.help[0].text, breaks.LOOP.help[0].text]
-    return next((one for one in texts if one in said["help"]), "")
+    return next((one for one in breaks.OF_LOOPS if one in said["help"]), "")
 
 
 #: rows of what torch can do at the end of the graph, where no number that changes is given to it
@@ -199,7 +198,7 @@ def _makes_list(file: str, line: int) -> bool:
 
 
 def _is_effect(node: ast.stmt) -> bool:
-    if isinstance(node, (ast.If, ast.With)):
+    if isinstance(node, (ast.If, ast.With, ast.For, ast.While)):
         return any(map(_is_effect, node.body + getattr(node, "orelse", [])))
     if isinstance(node, (ast.Assign, ast.AugAssign)) and _sets_number(node):
         return True

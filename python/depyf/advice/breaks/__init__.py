@@ -19,7 +19,7 @@ from depyf.advice.breaks import (
 from depyf.advice.breaks.branches import OF_CONDITIONS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
-from depyf.advice.breaks.loops import LEAVES, LOOP, WHILE
+from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
 from depyf.advice.breaks.numbers import ALSO_USED, DECIDED_FIRST, DRAWN_FIRST
 from depyf.advice.breaks.shapes import LISTED_FIRST
 
@@ -40,8 +40,10 @@ __all__ = [
     "LOOP",
     "MISSING_TOOLS",
     "OF_CONDITIONS",
+    "OF_LOOPS",
     "OF_NONE",
     "REPEAT",
+    "ROUNDS",
     "ROWS",
 ]
 
@@ -78,6 +80,9 @@ DECIDE = (
     "member of a tensor",
     "item that decides",
 )
+
+#: what helps where the loop around a break is the problem
+OF_LOOPS = tuple(one.help[0].text for one in (LEAVES, ROUNDS, LOOP))
 
 #: rows of loops that are the problem themselves, and not their bodies
 REPEAT = (WHILE.key, "loop by a drawn number")

@@ -78,7 +78,8 @@ LOOP = row(
     [
         helps(
             "Make the loop's body a separate function: torch compiles that function, and splits "
-            "its graph at this line. The function with the loop stays uncompiled.",
+            "its graph at this line. The function with the loop stays uncompiled. Leave it there "
+            "to append to lists: the length of a list that the body is given takes a compile.",
             _LOOP,
             """
 def body(x, i):
@@ -137,6 +138,53 @@ for _ in range(5):
     if total.item() > 20:
         break
 result = rest(x)
+""",
+        )
+    ],
+    ids=("GB7000",),
+    reason=r"graph break in (a for/while )?loop",
+)
+_ROUNDS = """
+finished = []
+
+@torch.compile(backend="eager")
+def f(x):
+    top = (x * 2).sin()
+    done = top > 0.2
+    for i in range(3):
+        if done[i]:
+            finished.append(top[i].item())
+    return top.masked_fill(done, -1.0)
+
+result = [f(torch.arange(3.0) + step) for step in range(3)], finished
+"""
+# a function of such a body would be compiled for each number that it is given, or that it keeps
+ROUNDS = row(
+    "loop that decides",
+    "It is inside a loop, where torch cannot split a graph.",
+    [
+        helps(
+            "Do the loop outside of the compiled function: return the tensors that it reads, and "
+            "decide there. What needs the result of the loop becomes a second function; where a "
+            "round computes with tensors, compile a function that does that and returns them.",
+            _ROUNDS,
+            """
+finished = []
+
+@torch.compile(backend="eager")
+def f(x):
+    top = (x * 2).sin()
+    done = top > 0.2
+    return top, done, top.masked_fill(done, -1.0)
+
+result = []
+for step in range(3):
+    top, done, masked = f(torch.arange(3.0) + step)
+    for i in range(3):
+        if done[i]:
+            finished.append(top[i].item())
+    result.append(masked)
+result = result, finished
 """,
         )
     ],

@@ -3,9 +3,16 @@
 import ast
 from typing import Any, Iterator, List, Set, Tuple, Union
 
-from depyf.advice.uses.containers import shows
-from depyf.advice.uses.following import first_needing, numbers_given
-from depyf.advice.uses.names import assigned, method_of, names_in, path_of, sets_part
+from depyf.advice.uses.containers import GROWS, shows
+from depyf.advice.uses.following import first_needing, numbers_given, turns_into_number
+from depyf.advice.uses.names import (
+    assigned,
+    container_of,
+    method_of,
+    names_in,
+    path_of,
+    sets_part,
+)
 from depyf.advice.uses.needs import decided_at, tests_of, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
 
@@ -298,6 +305,58 @@ def ends_round(file: str, line: int) -> bool:
             sides = node.body + node.orelse
             return any(isinstance(one, ends) for side in sides for one in ast.walk(side))
     return False
+
+
+def is_worth_a_function(file: str, line: int) -> bool:
+    """Whether the body of the innermost loop around a line computes something, and is a function
+    that torch need not compile again and again: it makes no number of a tensor, adds to no
+    container that it has not made in the function, and changes no attribute from its own value.
+    """
+    tree, function = read_at(file, line)
+    loops = [at for kind, at in uncut_around(file, line) if kind != "try"]
+    if tree is None or not loops:
+        return False
+    own = {
+        name
+        for one in walked(function)
+        if isinstance(one, (ast.Assign, ast.AnnAssign))
+        for name in assigned(one)
+    }
+    computes = False
+    for loop in walked(function):
+        if not isinstance(loop, (ast.For, ast.While)) or loop.lineno != loops[-1]:
+            continue
+        for node in (each for one in loop.body for each in ast.walk(one)):
+            if turns_into_number(node):
+                return False
+            if isinstance(node, ast.Call) and method_of(node) in GROWS:
+                if path_of(container_of(getattr(node.func, "value", None))) not in own:
+                    return False
+            if isinstance(node, ast.AugAssign) and sets_part(node):
+                return False
+            computes = computes or _computes(node)
+    return computes
+
+
+def _computes(node: Any) -> bool:
+    """Whether a statement computes what may be a tensor: it keeps, or returns, what a call or an
+    operator gives, or calls a method that changes a tensor in place.
+    """
+    value = getattr(node, "value", None)
+    if isinstance(node, ast.AugAssign):
+        return not isinstance(value, ast.Constant)
+    if isinstance(node, ast.Expr) and isinstance(value, ast.Call):
+        return method_of(value).endswith("_")
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return)) and any(
+        isinstance(one, ast.BinOp)
+        or isinstance(one, ast.Call)
+        and getattr(one.func, "id", "") not in _OF_PYTHON
+        for one in walked(value)
+    )
+
+
+#: functions of Python's that compute no tensor
+_OF_PYTHON = frozenset("bool dict float int len list range repr round set sorted str tuple".split())
 
 
 def _computes_nothing(node: Any) -> bool:

@@ -226,17 +226,7 @@ def _given(
     stack: Sequence[str],
 ) -> List[Tuple[str, str]]:
     """(text, patch) of what helps against a break: that of its row, then of a loop around it."""
-    # where the loop itself is the problem, its body is not
-    repeats = row is not None and row.key in break_rows.REPEAT
-    looped = break_rows.LOOP.help if _LOOP.search(raw) and not repeats else ()
-    if looped and row and row.key in break_rows.DECIDE and _leaves_loop(filename, line, stack):
-        looped = break_rows.LEAVES.help
-    elif looped and uses.ends_loop_around(filename, line):
-        looped = break_rows.LEAVES.help
-    elif looped and uses.ends_loop_by_call(*_loop_around(filename, line, stack)):
-        looped = break_rows.LEAVES.help
-    elif looped and _is_body_called(filename, line, stack):
-        looped = ()
+    looped = _help_of_loop(row, raw, filename, line, stack)
     given = with_condition(advice_of(row, names), names, raw, filename, line)
     if row is not None and row.key in OF_PRINTED:
         given = with_uses(given, filename, line)
@@ -248,6 +238,28 @@ def _given(
         if not uses.asks_for_none(filename, asked):
             given[:2] = given[1::-1]
     return given
+
+
+def _help_of_loop(
+    row: Optional[advice.Row], raw: str, filename: str, line: int, stack: Sequence[str]
+) -> Sequence[advice.Help]:
+    """What helps against the loop in which torch cannot cut a graph at a break; () for none."""
+    # where the loop itself is the problem, its body is not
+    if not _LOOP.search(raw) or row is not None and row.key in break_rows.REPEAT:
+        return ()
+    file, at = _loop_around(filename, line, stack)
+    decides = row is not None and row.key in break_rows.DECIDE
+    if decides and _leaves_loop(filename, line, stack):
+        return break_rows.LEAVES.help
+    if uses.ends_loop_around(filename, line) or uses.ends_loop_by_call(file, at):
+        return break_rows.LEAVES.help
+    if not file:
+        return break_rows.LOOP.help
+    if in_library(file) or uses.calls_alone(file, at):
+        return ()  # nobody can make a function of it, or it is one
+    if uses.is_worth_a_function(file, at):
+        return break_rows.LOOP.help
+    return break_rows.ROUNDS.help if decides else ()
 
 
 #: a sentence of torch's for those who write torch
@@ -347,14 +359,6 @@ def use_of(filename: str, line: int) -> Tuple[int, str]:
         if used:
             return used, what
     return 0, ""
-
-
-def _is_body_called(filename: str, line: int, stack: Sequence[str]) -> bool:
-    """Whether what a loop does is a call already, or the innermost loop around a break is a
-    library's: nobody can make a function of its body, and torch compiles what it calls.
-    """
-    file, at = _loop_around(filename, line, stack)
-    return bool(file) and (in_library(file) or uses.calls_alone(file, at))
 
 
 def _loop_around(filename: str, line: int, stack: Sequence[str]) -> Tuple[str, int]:
