@@ -510,6 +510,67 @@ def test_a_branch_around_a_loop_that_appends_is_nothing_for_torch_where(tmp_path
     assert change.advice.startswith(OUTSIDE)
 
 
+@pytest.mark.parametrize(
+    "rest, begin",
+    [
+        ("return x", "torch.where(condition"),
+        ("x = x * 2\n    return x", "torch.where(condition"),
+        ("warn(x)\n    return x", OUTSIDE),
+        ("if x.sum() > 9:\n        raise ValueError\n    return x", OUTSIDE),
+    ],
+)
+def test_what_follows_a_side_that_returns_is_the_other_side(tmp_path, rest, begin):
+    program = tmp_path / "returned.py"
+    program.write_text("def f(x):\n    if x.any():\n        return x + 1\n    %s\n" % rest)
+    met = dict(BRANCH, location="%s:2" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.advice.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    "test, met", [("x.any()", "BRANCH"), ("x.item() == 0", "ITEM")], ids=["branch", "item"]
+)
+def test_a_side_that_returns_from_a_loop_is_nothing_for_torch_where(tmp_path, test, met):
+    program = tmp_path / "retried.py"
+    program.write_text(
+        "def f(x):\n    for _ in range(3):\n        if %s:\n            return x\n"
+        "        x = x * 2\n    return x\n" % test
+    )
+    met = dict({"BRANCH": BRANCH, "ITEM": ITEM}[met], location="%s:3" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert change.advice == breaks.LEAVES.help[0].text
+
+
+@pytest.mark.parametrize(
+    "used, is_where",
+    [
+        ("q[n:] = 0", False),
+        ("q[:, a : a + n] = 0", False),
+        ("q = q[n]", False),
+        ("q = q.view(n, 2)", False),
+        ("q = q + sum(range(n))", False),
+        ("note = f'{n}'", False),
+        ("q = q * n", True),
+        ("q = q[:2] * n", True),
+    ],
+)
+@pytest.mark.parametrize("made", ["a = q.sum().item()", "a = q.sum()"])
+def test_a_number_that_is_decided_and_bounds_a_slice_is_nothing_for_torch_where(
+    tmp_path, made, used, is_where
+):
+    program = tmp_path / "bounds.py"
+    program.write_text(
+        "def f(q, n):\n    %s\n    if a > n:\n        n = 9 - n\n    %s\n    return q\n"
+        % (made, used)
+    )
+    if "item" in made:
+        met = dict(ITEM, location="%s:2" % program)
+    else:
+        met = dict(BRANCH, location="%s:3" % program)
+    (change,) = advise.changes(run_of([compiled(program, 1, 1.0, breaks=[met])]))
+    assert ("torch.where" in change.advice) is is_where, change.advice
+
+
 def test_a_setting_that_may_end_in_an_error_is_no_patch(tmp_path):
     program = tmp_path / "route.py"
     met = {"reason": "Dynamic shape operator", "location": "%s:4" % program}

@@ -562,6 +562,42 @@ def picked_and_in_math(one):
     return Case(head + before + calls, head + after + passed, row, told, False)
 
 
+def retried(one):
+    start = ["for i in range(3):"]
+    test = ["if %s.item() > %s:" % (one.reduced, one.limit), "    return y.sum()"]
+    noted = ["kept.append(i)", one.drawn.choice(PLAIN)]
+    head = "kept = []\n"
+    end = "print('result', len(kept))\n"
+    calls = one.calls + "    print('result', f(x).item())\n" + end
+    indented = ["    " + each for each in one.rest + test + noted]
+    before = _function("f", "x", one.first, start, indented, "return y.sum() - 1")
+    body = COMPILED + "def one_round(y):\n"
+    body += _lines(*("    " + each for each in one.rest), "    return y, %s" % one.reduced)
+    test[0] = "if value.item() > %s:" % one.limit
+    indented = ["    " + each for each in ["y, value = one_round(y)"] + test + noted]
+    after = body + _function("f", "x", one.first, start, indented, "return y.sum() - 1")
+    after = after.replace(COMPILED + "def f", "def f")
+    told = ["Leave the loop out of the compiled function"]
+    return Case(head + before + calls, head + after + calls, "item that decides", told, False)
+
+
+def bounded(one):
+    made = "at = int(%s) %% 3" % one.reduced
+    test = ["n = 2", "if at + n > 3:", "    n = 3 - at"]
+    used = ["y[at:at + n] = y[:n] * 2"]
+    calls = one.calls + "    print('result', f(x).item())\n"
+    before = _function("f", "x", one.first, made, test, used, one.rest, "return y.sum()")
+    first = COMPILED + "def first(x):\n"
+    first += _lines(*("    " + each for each in one.first), "    return y, %s" % one.reduced)
+    rest = COMPILED + "def rest(y, at, n):\n"
+    rest += _lines(*("    " + each for each in used + one.rest), "    return y.sum()")
+    called = ["y, value = first(x)", made.replace(one.reduced, "value"), *test]
+    f = "def f(x):\n" + _lines(*("    " + each for each in [*called, "return rest(y, at, n)"]))
+    told = ["call .item\\(\\) and decide outside", "becomes a second function"]
+    told.append(r"(?s)^(?!.*also removes: [^\n]* at, )")
+    return Case(before + calls, first + rest + f + calls, "item that decides", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -593,6 +629,8 @@ SHAPES = (
     set_and_decided,
     picked_and_in_math,
     looped_with_work,
+    retried,
+    bounded,
 )
 
 

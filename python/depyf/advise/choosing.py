@@ -1,7 +1,7 @@
 """Which piece of advice is for a line of a program, by what its source does there."""
 
 import ast
-from typing import Any, Dict, Optional, Set, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from depyf.advice import OF_LIST, OUTSIDE, PRINTS, breaks, uses
 from depyf.advise.change import Known
@@ -27,6 +27,8 @@ def first_patch(
     said = _without_done(said, known.program or file)
     if not said["help"]:
         return "", ""
+    if _decides_a_round(said["row"], file, line):
+        return breaks.LEAVES.help[0].text, ""  # what a round decides, the next one needs
     if said["row"] == "branch" and _has_effects(file, line):
         begin = OF_LIST if _makes_list(file, line) else OUTSIDE
         begin = PRINTS if _prints_beside(file, line) else begin
@@ -113,15 +115,58 @@ def _passes_changing_number(said: Dict[str, Any], file: str, line: int, known: K
     )
 
 
+def _decides_a_round(row: str, file: str, line: int) -> bool:
+    """Whether what a line decides by a tensor ends a round of a loop around it: `torch.where` ends
+    none.
+    """
+    from depyf.report import words
+
+    if row not in breaks.DECIDE or words.in_library(file):
+        return False
+    at = uses.decided_at(file, line) if row == "item that decides" else line
+    looped = any(kind != "try" for kind, _ in uses.uncut_around(file, at))
+    return looped and uses.in_same_function(file, line, at) and uses.ends_round(file, at)
+
+
 def _has_effects(file: str, line: int) -> bool:
     """Whether a branch does what torch.where cannot: a side raises, leaves a loop, returns no
-    tensor, calls something for its effect, or counts in what lives longer than the call.
+    tensor, calls something for its effect, counts in what lives longer than the call, or sets a
+    number of which something needs the value.
+    """
+    sides = _sides(file, line)
+    return any(map(_is_effect, sides)) or uses.needs_number(file, line, sides)
+
+
+def _sides(file: str, line: int) -> List[ast.stmt]:
+    """The statements of the sides of the branch at a line: where one leaves the function or the
+    round, what follows the branch is the other.
     """
     parsed = source_of(file)
-    for node in uses.nodes_at(parsed[1], line) if parsed is not None else ():
+    around = uses.nodes_at(parsed[1], line) if parsed is not None else ()
+    for at, node in enumerate(around):
         if isinstance(node, ast.If) and node.lineno == line:
-            return any(_is_effect(one) for one in node.body + node.orelse)
-    return False
+            leaves = isinstance(node.body[-1], (ast.Return, ast.Continue, ast.Break))
+            return node.body + node.orelse + (_behind(node, around[:at]) if leaves else [])
+    return []
+
+
+def _behind(node: Any, around: Sequence[Any]) -> List[ast.stmt]:
+    """What runs after a statement in its function, or in its round of a loop.
+
+    Args:
+        around: what the statement is in, outer ones first.
+    """
+    found: List[ast.stmt] = []
+    for outer in reversed(around):
+        blocks = [getattr(outer, name, ()) for name in ("body", "orelse", "finalbody")]
+        for block in blocks:
+            if isinstance(block, list) and node in block:
+                found += block[block.index(node) + 1 :]
+                node = outer
+                break
+        if node is outer and isinstance(outer, (ast.For, ast.While, *uses.SCOPES)):
+            break
+    return found
 
 
 def _raises(file: str, line: int) -> bool:
@@ -143,6 +188,8 @@ def _chooses_a_value(file: str, line: int) -> bool:
     if parsed is None:
         return True
     nodes = [one for one in uses.nodes_at(parsed[1], line) if getattr(one, "lineno", 0) == line]
+    if uses.needs_number(file, line, nodes):
+        return False
     for one in nodes:
         if isinstance(one, ast.If):
             chosen = [each.value for each in one.body + one.orelse if isinstance(each, ast.Assign)]

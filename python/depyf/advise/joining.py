@@ -4,6 +4,7 @@ import functools
 import re
 from typing import Any, Dict, List, Set, Tuple
 
+from depyf.advice import breaks, uses
 from depyf.advise.change import Change
 from depyf.advise.order import rank_of
 from depyf.advise.staying import leaves_outer
@@ -102,13 +103,30 @@ def _as_removed(found: List[Change]) -> List[Change]:
     kept = []
     for one in found:
         apart = one.kind == "recompile" and not any(
-            one.within <= places and not leaves_outer(one, places, advice[same])
+            one.within <= places
+            and not leaves_outer(one, places, advice[same])
+            and not _hands_on(one, places, advice[same])
             for same, places in removed.items()
         )
         one = one._replace(within=frozenset()) if apart else one
         if one.within or one.advice:
             kept.append(one)
     return kept
+
+
+#: advice after which a second function is given what was decided outside
+_DECIDES_OUTSIDE = breaks.BY_KEY["item that decides"].help[1].text
+
+
+def _hands_on(recompile: Change, places: Set[Tuple[str, int]], advice: str) -> bool:
+    """Whether a recompile is for a number that the function behind a break needs as one, after some
+    advice, too.
+    """
+    from depyf.report import words
+
+    if advice != _DECIDES_OUTSIDE or not words.is_number(recompile.cause["reason"]["before"]):
+        return False
+    return any(uses.number_needed_of(*at) for at in places)
 
 
 def _by_cost(one: Change) -> Tuple[Any, ...]:

@@ -130,7 +130,15 @@ from depyf.advice.uses.numbers import (
     rate_written_at,
     selects_at,
 )
-from depyf.advice.uses.shapes import bounds_at, listed_at, lists_in, sized_at, sized_lines
+from depyf.advice.uses.shapes import (
+    bounds_at,
+    listed_at,
+    lists_in,
+    needs_number,
+    number_needed_of,
+    sized_at,
+    sized_lines,
+)
 from depyf.advice.uses.trees import (
     HAS_ENDS,
     SCOPES,
@@ -225,8 +233,10 @@ __all__ = [
     "math_at",
     "mode_switched_at",
     "needed_at",
+    "needs_number",
     "nodes_at",
     "number_lines",
+    "number_needed_of",
     "number_parameter",
     "numpy_draw_at",
     "object_draw_at",

@@ -1,10 +1,10 @@
 """For what a program needs a shape: a decision on it, a list of a result, a size it computes."""
 
 import ast
-from typing import Any, Iterator, List
+from typing import Any, Iterable, Iterator, List
 
 from depyf.advice.uses.following import first_needing, where_needed
-from depyf.advice.uses.names import assigned, method_of
+from depyf.advice.uses.names import assigned, method_of, unwrapped
 from depyf.advice.uses.needs import tests_of
 from depyf.advice.uses.trees import HAS_ENDS, last_line, read_at, statement_at, walked
 
@@ -115,3 +115,44 @@ def _bounds(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
             yield from (one for one in given if isinstance(one, ast.BinOp))
     elif isinstance(node, ast.Slice):
         yield from (one for one in (node.lower, node.upper) if one is not None)
+
+
+def needs_number(file: str, line: int, statements: Iterable[ast.AST]) -> bool:
+    """Whether the function around a line needs, below it, the number of what some statements assign
+    to a name: it bounds a slice, is the length of a range, an index, a size, or stands in a text.
+    """
+    tree, function = read_at(file, line)
+    names = {
+        name
+        for one in statements
+        for node in ast.walk(one)
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign))
+        for name in assigned(node)
+    }
+    if tree is None or not names:
+        return False
+    return bool(first_needing(tree, function, names, line, _numbers, deep=False, numbers=True))
+
+
+def number_needed_of(file: str, line: int) -> bool:
+    """As `needs_number`, of what a line assigns."""
+    function = read_at(file, line)[1]
+    statement = statement_at(function, line) if function is not None else None
+    return statement is not None and needs_number(file, line, [statement])
+
+
+def _numbers(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    """What a node needs the number of."""
+    if isinstance(node, ast.Subscript):
+        index = unwrapped(node.slice)
+        bounds = [one for one in ast.walk(node.slice) if isinstance(one, ast.Slice)]
+        yield from (one for each in bounds for one in (each.lower, each.upper) if one is not None)
+        if isinstance(index, (ast.Name, ast.BinOp)):
+            yield index
+    elif isinstance(node, ast.FormattedValue):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if called in _TAKE_BOUNDS or called == "range":
+            yield from node.args
+            yield from (one.value for one in node.keywords)
