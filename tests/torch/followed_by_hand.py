@@ -598,6 +598,34 @@ def bounded(one):
     return Case(before + calls, first + rest + f + calls, "item that decides", told, False)
 
 
+def picked_and_indexes(one):
+    head = "times = torch.tensor([3, 2, 1, 0]).tolist()\nlevels = torch.linspace(0.9, 0.1, 4)\n"
+    used = ["y = y * levels[t]", one.drawn.choice(("y = y + t", "y = y - 2 * t"))]
+    tested = ["if t > 1:", "    y = y * 0.5"] * (one.drawn.random() < 0.5)
+    calls = one.calls + "    print('result', f(x, k % 4).item())\n"
+    before = _function(
+        "f", "x, k", one.first, "t = times[k]", used, tested, one.rest, "return y.sum()"
+    )
+    after = _function(
+        "f",
+        "x, t, level, large",
+        one.first,
+        used[0].replace("levels[t]", "level"),
+        used[1],
+        ["y = torch.where(large, y * 0.5, y)"] * bool(tested),
+        one.rest,
+        "return y.sum()",
+    )
+    outer = "def f(x, k):\n" + _lines(
+        "    t = times[k]", "    return inner(x, torch.tensor(t), levels[t], torch.tensor(t > 1))"
+    )
+    told = ["Pass a number as a tensor only to what computes with it"]
+    after = after.replace("def f(", "def inner(") + outer
+    return Case(
+        head + before + calls, head + after + calls, "integer that picks what Python needs", told, False
+    )
+
+
 SHAPES = (
     appended,
     counted,
@@ -631,6 +659,7 @@ SHAPES = (
     looped_with_work,
     retried,
     bounded,
+    picked_and_indexes,
 )
 
 

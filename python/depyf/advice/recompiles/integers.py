@@ -28,6 +28,17 @@ def f(x, index):
 
 result = [f(torch.ones(3), index) for index in (1, 2, 3)]
 """
+_LEVELS = """
+times = torch.tensor([3, 2, 1, 0]).tolist()
+levels = torch.linspace(0.9, 0.1, 4)
+
+@torch.compile(backend="eager")
+def f(x, index):
+    time = times[index]
+    return x * levels[time] + time
+
+result = [f(torch.ones(3), index) for index in (1, 2, 3)]
+"""
 _ROW_AT = """
 @torch.compile(backend="eager")
 def f(x, at):
@@ -178,6 +189,26 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
                     'for layer in model.layers:\n    layer.compile(backend="eager")\n'
                     "result = torch.ones(3)",
                 ),
+            ),
+        ],
+    ),
+    row(
+        "integer that picks what Python needs",
+        "",
+        [
+            helps(
+                "dynamic=True does not help: the code selects an element with {name}, so torch "
+                "compiles for each, and needs the value of a number at {needing}. Select it "
+                "outside of the compiled function, and do there what those lines do with it: pass "
+                "the tensor that it selects, the text, the result of a test (of True and False, "
+                "torch compiles for both, unless it is a tensor for torch.where). Pass a number as "
+                "a tensor only to what computes with it; of modules, compile the element.",
+                _LEVELS,
+                _LEVELS.replace("def f(x, index):\n    time = times[index]", "def f(x, time, level):")
+                .replace("x * levels[time]", "x * level")
+                .replace("= [f(torch.ones(3), index) for index in (1, 2, 3)]", "= []")
+                + "for index in (1, 2, 3):\n    time = times[index]\n"
+                + "    result.append(f(torch.ones(3), torch.tensor(time), levels[time]))\n",
             ),
         ],
     ),

@@ -5,6 +5,8 @@ from typing import Any, Iterator, List, Sequence, Set, Tuple
 
 from depyf.advice.tensor_arguments import TAKE_TENSORS
 from depyf.advice.uses.names import (
+    assigned,
+    given_by,
     imported,
     is_of_numbers,
     made_of,
@@ -16,13 +18,20 @@ from depyf.advice.uses.names import (
     unwrapped,
 )
 from depyf.advice.uses.containers import is_dict
-from depyf.advice.uses.following import where_needed, where_used
+from depyf.advice.uses.following import (
+    first_needing,
+    parts_of_number,
+    where_needed,
+    where_used,
+)
 from depyf.advice.uses.needs import DRAW, indices_of, tests_of
+from depyf.advice.uses.shapes import numbers_needed
 from depyf.advice.uses.trees import (
     HAS_ENDS,
     functions_of,
     innermost,
     last_line,
+    only_named,
     parsed,
     read_at,
     walked,
@@ -41,6 +50,63 @@ def selects_at(file: str, line: int, name: str) -> int:
     makes with a name; 0 as above.
     """
     return where_needed(file, line, name, indices_of)
+
+
+def lines_needing_pick(file: str, line: int, name: str) -> List[int]:
+    """The lines, in the function around a line and in what it calls with it, that need the value of
+    an element that the function picks with a name, or that decide on the name: an index, a bound, a
+    test, a text.
+    """
+    tree, function = read_at(file, line)
+    names = named_as(function, name) if function is not None else set()
+    if tree is None or not names:
+        return []
+
+    def picks(node: Any) -> bool:
+        return any(
+            isinstance(one, ast.Subscript)
+            and not isinstance(one.ctx, ast.Store)
+            and names & names_in(one.slice)
+            for one in ast.walk(node)
+        )
+
+    def gives_pick(node: Any) -> bool:
+        return any(isinstance(one, ast.Subscript) and picks(one) for one in parts_of_number(node))
+
+    found = set()
+    picked: Set[str] = set()
+    for node in walked(function):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            picked |= assigned(node) if gives_pick(node.value) else set()
+        elif isinstance(node, ast.Call):
+            called = only_named(tree, method_of(node) or getattr(node.func, "id", ""))
+            given = given_by(node, called) if called is not None else {}
+            passed = {key for key, value in given.items() if gives_pick(value)}
+            if passed:
+                at = int(called.lineno)
+                found.add(
+                    first_needing(tree, called, passed, at, _pick_needs, deep=False, numbers=True)
+                )
+        found |= {int(one.lineno) for one in numbers_needed(tree, node) if picks(one)}
+        found |= {int(one.lineno) for one in _tests_and_texts(tree, node) if names & names_in(one)}
+    at = int(function.lineno)
+    while at and picked:
+        at = first_needing(tree, function, picked, at, _pick_needs, deep=True, numbers=True)
+        if at in found:
+            break
+        found.add(at)
+    return sorted(found - {0})
+
+
+def _tests_and_texts(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    yield from tests_of(node)
+    if isinstance(node, ast.FormattedValue):
+        yield node.value
+
+
+def _pick_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+    yield from tests_of(node)
+    yield from numbers_needed(tree, node)
 
 
 def _equalities_of(tree: ast.Module, node: ast.AST) -> Iterator[Any]:

@@ -131,7 +131,7 @@ def needs_number(file: str, line: int, statements: Iterable[ast.AST]) -> bool:
     }
     if tree is None or not names:
         return False
-    return bool(first_needing(tree, function, names, line, _numbers, deep=False, numbers=True))
+    return bool(first_needing(tree, function, names, line, numbers_needed, deep=False, numbers=True))
 
 
 def number_needed_of(file: str, line: int) -> bool:
@@ -141,13 +141,13 @@ def number_needed_of(file: str, line: int) -> bool:
     return statement is not None and needs_number(file, line, [statement])
 
 
-def _numbers(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+def numbers_needed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """What a node needs the number of."""
     if isinstance(node, ast.Subscript):
         index = unwrapped(node.slice)
         bounds = [one for one in ast.walk(node.slice) if isinstance(one, ast.Slice)]
         yield from (one for each in bounds for one in (each.lower, each.upper) if one is not None)
-        if isinstance(index, (ast.Name, ast.BinOp)):
+        if isinstance(index, (ast.Name, ast.BinOp, ast.Subscript)):
             yield index
     elif isinstance(node, ast.FormattedValue):
         yield node.value

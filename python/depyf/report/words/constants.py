@@ -411,7 +411,7 @@ def _math_of_integer(
     used = [one for one in _uses_of(name, place, known) if name in one.names]
     of_math = [one for one in used if one.kind in (flows.MATH, flows.OUTSIDE)]
     if not of_math or row not in _OF_INTEGERS + _PICK:
-        return row, {}
+        return _row_of_pick(found, row)
     constant = row in _PICK or row == "integer of an operator"
     picks = constant and any(uses.picks_at(one.file, one.line, name) for one in used)
     called = dict.fromkeys(one.called for one in of_math)
@@ -420,6 +420,18 @@ def _math_of_integer(
     if picks or row in _PICK:
         return "integer that picks and that a function of math is given", names
     return "integer that a function of math is given", names
+
+
+def _row_of_pick(found: Said, row: str) -> Tuple[str, Dict[str, str]]:
+    """(row, names) of an integer that picks an element: Python may need its value, so that a tensor
+    cannot take its place.
+    """
+    file = found["file"]
+    lines = uses.lines_needing_pick(file, found["line"], found["name"]) if row in _PICK else []
+    if not lines:
+        return row, {}
+    needing = _places_in_words([(file, one) for one in lines])
+    return "integer that picks what Python needs", {"needing": needing}
 
 
 def describe_any(
