@@ -375,3 +375,36 @@ def test_no_mark_is_advised_for_a_size_that_the_compile_for_others_excludes(line
     every = [each for one in changes for each in (one,) + one.also]
     assert any("size(0)` was 7, is 4" in one.words for one in every)
     assert not any("compiles once for all sizes" in one.advice for one in every)
+
+
+STEP = """class Trainer:
+    def __init__(self):
+        self.model = torch.nn.Linear(3, 1)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.steps = 0
+
+    @torch.compile(backend="aot_eager")
+    def step(self, x, k):
+        loss = self.model(x).mean()
+        loss.backward()
+        if k % 2 == 1:
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            self.steps += 1
+        return loss
+
+@torch.compile(backend="aot_eager", dynamic=False)
+def total(x):
+    return x.sin().sum() + x.cos().sum()
+
+trainer = Trainer()
+for k in range(4):
+    print("%.4f" % trainer.step(torch.ones(2, 3), k), "%.4f" % total(torch.ones(k + 2)))
+"""
+
+
+def test_a_backward_pass_behind_which_a_step_runs_uncompiled_stands_first(tmp_path):
+    changes, told = told_of(STEP, tmp_path)
+    assert told.startswith("runs uncompiled: Trainer.step, resumed after line 13 ")
+    assert changes[0].row == "backward" and len(changes) > 1
+    assert "may compile all of the function" not in told

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from depyf.advise.change import Change, ends, fails, is_late, is_open, is_shared, raises, shown_at
 from depyf.advise.staying import kept_by
+from depyf.advise.uncompiled import takes_step_out
 
 
 def taken_one_by_one(
@@ -102,7 +103,7 @@ class Order:
 
 def _begin(one: Change) -> Tuple[bool, int, bool]:
     """What torch raises for, what the program ended at, what is outside of a training step."""
-    return not raises(one), ends(one), one.row != "training step" or is_late(one)
+    return not raises(one), ends(one), not takes_step_out(one) or is_late(one)
 
 
 def _compiles(one: Change) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, Sequence, Tuple
 from depyf.advice import OUTSIDE, breaks, settings_in, uses
 from depyf.advise.change import Change
 from depyf.advise.staying import failing_in, met_at, removed_by
+from depyf.advise.uncompiled import BACKWARD
 
 #: a call of the program's own function, as `spelt`, that is to stay outside of compiled code;
 #: `counted` is the attribute that it changes from its own value, "" for none; `seen`: whether torch
@@ -72,6 +73,7 @@ def _counting_behind(change: Change) -> Tuple[Call, ...]:
     they may take a compile for each value.
     """
     every = [one for one in (change,) + change.also if one.kind == "break"]
+    every = [one for one in every if one.row != BACKWARD]  # what follows it goes outside, too
     found: Dict[Tuple[str, int], Call] = {}
     for node in [each for one in every for cause in one.cause["nodes"] for each in cause.children]:
         file, begin = node.place[0], node.resumes_at

@@ -7,6 +7,8 @@ from depyf.terminal import place, shown
 
 #: the row of a function that never had anything to compile
 _NEVER_COMPILED = "nothing to compile"
+#: the row of a backward pass, behind which a training step has its other parts
+BACKWARD = "backward"
 #: functions that are named in a line; the rest is counted
 _MOST_NAMED = 3
 
@@ -19,7 +21,8 @@ def uncompiled(nodes: Sequence[Any], links: bool) -> str:
     for node in nodes:
         said = node.failure
         ended = words.skipped_at(node.run, node.entry)
-        if ended is None and (said is None or said["raised"] or said["row"] == _NEVER_COMPILED):
+        never = said is None or said["raised"] or said["row"] == _NEVER_COMPILED
+        if ended is None and never and not is_step(node):
             continue
         limit = ", for calls that fit none of its compiles (recompile limit)"
         filename, line = node.place
@@ -30,6 +33,25 @@ def uncompiled(nodes: Sequence[Any], links: bool) -> str:
     if len(found) > _MOST_NAMED:
         told.append("%d more" % (len(found) - _MOST_NAMED))
     return "; ".join(told)
+
+
+def is_step(node: Any) -> bool:
+    """Whether a compile found nothing to compile in the rest of a function behind a backward pass,
+    from which compiled code is called, as that of an optimizer's step: it runs as plain Python.
+    """
+    if not (node.is_resume and node.is_empty and node.frames):
+        return False
+    met = [one for caller in node.callers for one in caller.breaks]
+    return any(one["row"] == BACKWARD and one["line"] == node.resumes_at for one in met)
+
+
+def takes_step_out(change: Change) -> bool:
+    """Whether what a change is about takes a training step out of compiled code."""
+    if change.row == BACKWARD and change.kind == "break":
+        every = [one.cause for one in (change,) + change.also]
+        rests = [child for one in every for node in one["nodes"] for child in node.children]
+        return any(map(is_step, rests))
+    return bool(change.row == "training step")
 
 
 def left_untold(nodes: Iterable[Any], listed: List[Change]) -> List[Any]:

@@ -77,7 +77,8 @@ result = f(torch.nn.Parameter(torch.ones(3) * 2)).detach()
         [
             helps(
                 "Call .backward() outside of the compiled function: torch compiles the backward "
-                "graph of a compiled forward, too.",
+                "graph of a compiled forward, too. What follows it goes with it: compile what "
+                "computes there, such as the optimizer's step, by itself.",
                 _BACKWARD,
                 """
 @torch.compile(backend="eager")
