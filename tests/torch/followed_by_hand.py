@@ -622,7 +622,11 @@ def picked_and_indexes(one):
     told = ["Pass a number as a tensor only to what computes with it"]
     after = after.replace("def f(", "def inner(") + outer
     return Case(
-        head + before + calls, head + after + calls, "integer that picks what Python needs", told, False
+        head + before + calls,
+        head + after + calls,
+        "integer that picks what Python needs",
+        told,
+        False,
     )
 
 

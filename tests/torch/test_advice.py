@@ -345,7 +345,9 @@ def test_nothing_is_advised_to_be_returned_by_a_forward_hook():
 
 
 def test_each_piece_of_advice_stands_alone():
-    rows = breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.ROUNDS, breaks.LIBRARY)
+    rows = (
+        breaks.ROWS + recompiles.ROWS + (breaks.LOOP, breaks.LEAVES, breaks.ROUNDS, breaks.LIBRARY)
+    )
     begins = [help.text.split()[0].lower() for row in rows for help in row.help]
     assert not {"or", "and", "also", "otherwise", "else"} & set(begins)
 
@@ -947,7 +949,10 @@ def test_a_number_that_is_a_constant_again_has_the_row_of_what_uses_it(line, row
         ("t = rates[k]\n    y = x[:, :t]", "5"),
         ("t = rates[k]\n    y = x if t > 0 else -x", "5"),
         ("t = rates[k + 1] if k < 3 else 0\n    y = x * t", "4"),
-        ("t = rates[k]\n    y = x * t\n    for _ in range(t): y = y * 2\n    note = f'{t}'", "6 and 7"),
+        (
+            "t = rates[k]\n    y = x * t\n    for _ in range(t): y = y * 2\n    note = f'{t}'",
+            "6 and 7",
+        ),
         ("y = x[rates[k]]", "4"),
         ("y = x * rates[k] if k else x", "4"),
         ("y = shifted(x, rates[k])", "9"),
@@ -960,7 +965,10 @@ def test_a_number_that_python_needs_is_not_advised_to_be_a_tensor(tmp_path, body
     text = "rates = list(map(int, '0123'))\n\ndef f(x, k):\n    %s\n    return y\n" % body
     while text.count("\n") < 7:
         text += "\n"
-    program.write_text(text + "def shifted(x, by):\n    return x.roll(by)\n\ndef scaled(x, by):\n    return x * by\n")
+    program.write_text(
+        text
+        + "def shifted(x, by):\n    return x.roll(by)\n\ndef scaled(x, by):\n    return x * by\n"
+    )
     said = words.of_reason("0/0: k == 7  # %s  # %s:4 in f" % (body.split("\n")[0], program))
     words.describe_constant(said)
     assert ("Pass a number as a tensor;" in said["help"][0]) == (not needing), said["help"]

@@ -204,7 +204,8 @@ result = [f(torch.ones(3), count) for count in (2, 3, 4)]
                 "torch compiles for both, unless it is a tensor for torch.where). Pass a number as "
                 "a tensor only to what computes with it; of modules, compile the element.",
                 _LEVELS,
-                _LEVELS.replace("def f(x, index):\n    time = times[index]", "def f(x, time, level):")
+                _LEVELS.replace("    time = times[index]\n", "")
+                .replace("def f(x, index):", "def f(x, time, level):")
                 .replace("x * levels[time]", "x * level")
                 .replace("= [f(torch.ones(3), index) for index in (1, 2, 3)]", "= []")
                 + "for index in (1, 2, 3):\n    time = times[index]\n"

@@ -59,7 +59,7 @@ def lines_needing_pick(file: str, line: int, name: str) -> List[int]:
     """
     tree, function = read_at(file, line)
     names = named_as(function, name) if function is not None else set()
-    if tree is None or not names:
+    if tree is None or function is None or not names:
         return []
 
     def picks(node: Any) -> bool:

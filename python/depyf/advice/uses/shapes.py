@@ -131,7 +131,9 @@ def needs_number(file: str, line: int, statements: Iterable[ast.AST]) -> bool:
     }
     if tree is None or not names:
         return False
-    return bool(first_needing(tree, function, names, line, numbers_needed, deep=False, numbers=True))
+    return bool(
+        first_needing(tree, function, names, line, numbers_needed, deep=False, numbers=True)
+    )
 
 
 def number_needed_of(file: str, line: int) -> bool:
