@@ -1062,6 +1062,30 @@ def test_an_analysis_that_began_again_for_a_float_would_do_so_without_the_break(
     ) in text
 
 
+def symbol_of(source, value, file, line):
+    stack = [{"filename": file, "line": line, "name": "f", "loc": "y = x * self.m"}]
+    return {"symbol": "zf1", "val": value, "source": source, "user_stack": stack}
+
+
+@pytest.mark.parametrize("second, fixed", [("0.9", True), ("0.8", False)])
+def test_the_floats_of_the_program_for_which_an_analysis_began_again_are_named(second, fixed):
+    library = "/lib/python3.11/site-packages/torch/nn/modules/sparse.py"
+    entries = []
+    for number, value in ((5, "0.9"), (7, second)):
+        entry = compiled("/a/b.py", number, 9.0, name="h")
+        entry["metrics"].update(restart_reasons=["TensorifyScalarRestartAnalysis"])
+        entry["metrics"].update(dynamo_compile_time_before_restart_us=2e6)
+        entry["symbols"] = [
+            symbol_of("L['self']._modules['%s'].norm_type" % one, "2.0", library, 189)
+            for one in "abcdef"
+        ]
+        entry["symbols"].append(symbol_of("L['self'].m", value, "/a/b.py", 46))
+        entries.append(entry)
+    text = advise.text(run_of(entries))
+    assert "because of the floats `self.m` at b.py:46, " in text and ", 3 more (Tens" in text
+    assert ("specialize_float = True" in text) == fixed
+
+
 def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path):
     program = tmp_path / "blocks.py"
     program.write_text(

@@ -1,7 +1,7 @@
 """Compile time that could be saved, by what it was for."""
 
 import re
-from typing import Any, Collection, Dict, List, Sequence, Set
+from typing import Any, Collection, Dict, Iterator, List, Sequence, Set, Tuple
 
 from depyf import advice
 from depyf.report import savings
@@ -9,6 +9,7 @@ from depyf.report.overview.costs import restarted, restarted_for_a_float
 from depyf.report.overview.durations import spent_on
 from depyf.report.overview.guards import attribute_of
 from depyf.report.overview.node import Node
+from depyf.report.words.stacks import in_library, short_place
 
 #: see `avoidable`
 Row = Dict[str, Any]
@@ -246,19 +247,55 @@ _OF_NUMPY = re.compile(r"^___from_numpy\((.*)\)\.item\(\)$")  # a scalar of NumP
 _OF_FLOAT = re.compile(r"^zu?f\d+$")
 
 
+#: floats that are named in a sentence; the rest is counted
+_NAMED_FLOATS = 4
+
+
+def _symbols(nodes: Sequence[Node]) -> Iterator[Tuple[str, Dict[str, Any]]]:
+    """(name as the program has it, symbol) of the floats that torch took for any number."""
+    for node in nodes:
+        for symbol in node.entry.get("symbols") or ():
+            if isinstance(symbol, dict) and _OF_FLOAT.match(str(symbol.get("symbol") or "")):
+                source = attribute_of(str(symbol.get("source") or ""))
+                yield _OF_NUMPY.sub(r"\1", source), symbol
+
+
 def _floats(nodes: Sequence[Node]) -> str:
-    """The floats that torch took for any number in some compiles, in words, by their names unless
-    there are many.
+    """The floats that torch took for any number in some compiles, in words: those that the program
+    reads before those that a library does, with their lines.
     """
-    names = dict.fromkeys(
-        "`%s`" % _OF_NUMPY.sub(r"\1", attribute_of(str(symbol.get("source") or "")))
-        for node in nodes
-        for symbol in node.entry.get("symbols") or ()
-        if isinstance(symbol, dict) and _OF_FLOAT.match(str(symbol.get("symbol") or ""))
-    )
-    if not 0 < len(names) <= 4:
+    own: Dict[str, str] = {}
+    others: Dict[str, str] = {}
+    for name, symbol in _symbols(nodes):
+        frame = next(iter(list(symbol.get("user_stack") or ())[-1:]), None)
+        file, line = (frame.get("filename"), frame.get("line")) if frame else ("", 0)
+        if file and line and not in_library(str(file)):
+            own.setdefault(name, " at %s" % short_place(str(file), int(line)))
+        else:
+            others.setdefault(name, "")
+    for name in own:
+        others.pop(name, None)
+    named = ["`%s`%s" % one for one in (*own.items(), *others.items()) if one[0]]
+    if not named or not own and len(named) > _NAMED_FLOATS:
         return "a float"
-    return "the float%s %s" % ("" if len(names) == 1 else "s", ", ".join(names))
+    more = len(named) - _NAMED_FLOATS
+    told = named[:_NAMED_FLOATS] + ["%d more" % more] * (more > 0)
+    return "the float%s %s" % ("" if len(named) == 1 else "s", ", ".join(told))
+
+
+def _vary(nodes: Sequence[Node]) -> bool:
+    """Whether a float that torch took for any number had several values in the run."""
+    values: Dict[str, Set[str]] = {}
+    for name, symbol in _symbols(nodes):
+        values.setdefault(name, set()).add(str(symbol.get("val")))
+    changed = {one["name"] for node in nodes for one in node.reasons}
+    return any(len(known) > 1 or name in changed for name, known in values.items())
+
+
+_SPECIALIZE = (
+    "; where no float of the program changes from call to call, set "
+    "torch._dynamo.config.specialize_float = True: torch then compiles for each value of one."
+)
 
 
 def _of_restarts(nodes: Sequence[Node]) -> str:
@@ -285,9 +322,10 @@ def _of_restarts(nodes: Sequence[Node]) -> str:
     if of_floats:
         told += (
             " Torch took the float for any number, could not make it a tensor in the graph, and "
-            "began again with the float as a constant. Where your code passes it, pass a tensor; "
-            "where it hardly changes, set torch._dynamo.config.specialize_float = True."
+            "began again with the float as a constant. Where your code passes it, pass a tensor"
         )
+        # a float that varies would be compiled for each value
+        told += "." if _vary(of_floats) else _SPECIALIZE
     return told
 
 
