@@ -45,6 +45,11 @@ struct Uses {
   const bool plain_globals = loads_plain_globals();
 
   void add(std::uint32_t name, std::uint32_t use) { (*into)[name] |= use; }
+  /// What a function inside does with a variable of this one is outside of comprehensions.
+  void add_of_nested(StrId name, std::uint32_t use) {
+    by_name[name.index] |= use;
+    if (comprehensions) beside_comprehensions[name.index] |= use;
+  }
   std::uint32_t of(StrId name) const {
     const std::uint32_t* use = by_name.at(name.index);
     return use ? *use : 0;
@@ -710,7 +715,7 @@ class DeclarationFinder {
       const bool binds = !inner->outer_nonlocals.empty() &&
                          role_of(r_.module, inner->code) == Role::Comprehension;  // `:=` in it
       for (StrId name : inner->outer_nonlocals) {
-        if (binds) uses_.add(name.index, kStoredDeref);
+        if (binds) uses_.add_of_nested(name, kStoredDeref);
         if (!statements_ || (kind_of(name) & kFree)) add_once(nonlocals_, name);
       }
     }
