@@ -408,3 +408,55 @@ def test_a_backward_pass_behind_which_a_step_runs_uncompiled_stands_first(tmp_pa
     assert told.startswith("runs uncompiled: Trainer.step, resumed after line 13 ")
     assert changes[0].row == "backward" and len(changes) > 1
     assert "may compile all of the function" not in told
+
+
+STRING = (
+    """class Critic(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * 2
+
+
+"""
+    + COMPILED
+    + """def step_of(critic, x, step):
+    loss = critic(x).mean()
+    if torch.isnan(loss):
+        raise RuntimeError(f"diverged in {step}")
+    if step %% 4 == 0:
+        %s
+    return loss
+
+
+critic = Critic()
+for step in range(11):
+    step_of(critic, torch.ones(3), step)
+print("result", critic.calls)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "shown, named",
+    [
+        ("print(f'[{step}] {loss.item():.3f}')", True),
+        ("print(f'[{step + 1}] {loss.item():.3f}')", True),
+        ("print(format(step, '03d'), loss.item())", True),
+        ("print(f'{loss.item():.3f}')", False),
+        ("print('step', step, loss.item())", False),
+    ],
+)
+def test_a_string_of_a_number_is_changed_before_numbers_become_symbolic(shown, named, tmp_path):
+    text = STRING % shown
+    advice = run(HEAD + text, str(tmp_path / "program.py")).advice
+    (change,) = [one for one in advice.listed() if "allow_unspec_int" in one.advice]
+    told = advise.text(advice.document, advice=advice)
+    assert ("First change program.py:20, where a string is made of a number" in told) == named
+    assert ("+torch._dynamo.config.allow_unspec_int" in told) != named
+    setting = HEAD + "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n" + text
+    after = run(setting, str(tmp_path / "after.py"))
+    assert named or not after.error and after.result == [11.0]

@@ -15,6 +15,9 @@ from depyf.advice.recompiles import (
     objects,
     sizes,
 )
+from depyf.advice.recompiles.integers import FORMATTED_FIRST
+
+__all__ = ["BY_KEY", "FORMATTED_FIRST", "ROWS"]
 
 ROWS = (
     *sizes.ROWS,

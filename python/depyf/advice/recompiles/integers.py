@@ -148,6 +148,14 @@ def f(x, count):
 count = Count()
 result = [f(torch.ones(3), count) for _ in range(4)]
 """
+#: what is to be done before a number becomes symbolic, where the run has code that makes a string
+#: of one
+FORMATTED_FIRST = (
+    "First change {at}, where a string is made of a number: make it outside of the compiled "
+    "function. In the code that torch makes around a graph break, a symbolic number may stand in "
+    "place of its string, and the program then ends with an exception or shows something else. "
+    "Then "
+)
 ROWS = (
     row(
         "integer used as a constant",

@@ -140,6 +140,10 @@ from depyf.advice.uses.shapes import (
     sized_at,
     sized_lines,
 )
+
+
+from depyf.advice.uses.shapes import bounds_at, listed_at, lists_in, sized_at, sized_lines
+from depyf.advice.uses.texts import formatted_at
 from depyf.advice.uses.trees import (
     HAS_ENDS,
     SCOPES,
@@ -198,6 +202,7 @@ __all__ = [
     "fills_at",
     "first_line",
     "first_lines",
+    "formatted_at",
     "forward_of",
     "function_around",
     "function_starting_at",

@@ -10,6 +10,7 @@ from depyf.report.overview.guards import (
     asked_for,
     attribute_of,
     differing_in,
+    known_of,
     numbers_beside,
     of_object,
 )
@@ -148,3 +149,38 @@ def advise_limits(nodes: Sequence[Node]) -> None:
                 reason["listed"] = True
             else:
                 words.describe_static(reason, settings.get("settings"), str(source or ""))
+
+
+def advise_of_strings(nodes: Sequence[Node]) -> None:
+    """Where a number becomes symbolic, or is so in a function that torch gave up, torch may lose a
+    string that is made of it, once the change of a recompile is made: that string comes first.
+    """
+    limited = {node.frame for node in nodes if node.is_limit}
+    for node in nodes:
+        given_up = node.frame in limited
+        for reason in node.reasons[:1]:
+            settings = [one for one in reason["patches"] if "allow_unspec_int" in one]
+            if reason["help"] and (settings or given_up) and reason["row"] not in _OF_STRINGS:
+                reached = _reached(nodes, node)
+                told = [each for one in reached for each in one.reasons]
+                names = {one["name"] for one in told if words.is_number(one["before"])}
+                names |= {name for one in reached for name in known_of(one.entry).numbers}
+                places = {one.place for one in reached}
+                places |= {(one["file"], one["line"]) for one in told}
+                words.name_formatted(reason, sorted(places), names - {""})
+
+
+#: rows whose advice is about the string, or what is shown, itself
+_OF_STRINGS = ("integer in a text", "number that decides what is shown")
+
+
+def _reached(nodes: Sequence[Node], first: Node) -> List[Node]:
+    """The compiles of a function, of its rests, and of what these call."""
+    work = [one for one in nodes if one.frame == first.frame]
+    found: Dict[int, Node] = {}
+    while work:
+        node = work.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            work += node.children + node.frames
+    return list(found.values())

@@ -12,6 +12,7 @@ from depyf.report.overview.advising import (
     advise_of_constants,
     advise_of_floats,
     advise_of_objects,
+    advise_of_strings,
     tell_differing,
 )
 from depyf.report.overview.callers import (
@@ -91,6 +92,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         words.name_decided([one for node in of_run for one in node.reasons])
         words.name_readers([one for node in of_run for one in node.reasons])
         tell_differing(of_run)
+        advise_of_strings(of_run)
         for node in of_run:
             for said in (*node.breaks, *node.reasons, node.failure):
                 if said is not None:

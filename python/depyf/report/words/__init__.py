@@ -65,7 +65,7 @@ from depyf.report.words.failures import (
     skipped_at,
     skipped_by,
 )
-from depyf.report.words.first import name_listed, name_needed
+from depyf.report.words.first import name_formatted, name_listed, name_needed
 from depyf.report.words.forms import describe_sizes, describe_stride
 from depyf.report.words.identity import identity_in_words
 from depyf.report.words.objects import (
@@ -176,6 +176,7 @@ __all__ = [
     "keep_unless_dynamic",
     "leave_out",
     "name_decided",
+    "name_formatted",
     "name_listed",
     "name_needed",
     "name_readers",

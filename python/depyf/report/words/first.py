@@ -1,9 +1,10 @@
 """What is to be changed before a setting of torch's, as the run has code that it does no good."""
 
 import re
-from typing import Sequence
+from typing import Sequence, Set, Tuple
 
 from depyf.advice import breaks as break_rows
+from depyf.advice import recompiles as guard_rows
 from depyf.advice import uses
 from depyf.report.words.breaks import SETS, SIZED, Said, use_of
 from depyf.report.words.stacks import short_place
@@ -89,3 +90,20 @@ def name_listed(found: Sequence[Said]) -> None:
 _LISTED_ROW = "dynamic shape in a list"
 
 _OF_SIZES = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+
+
+def name_formatted(found: Said, places: Sequence[Tuple[str, int]], numbers: Set[str]) -> None:
+    """Says, beside what makes numbers symbolic, or has torch compile on a function that it gave up,
+    which lines make a string of a number: at a graph break, torch may lose such a string.
+
+    Args:
+        found: what is said of a recompile.
+        places: a line of each function that is compiled for it.
+        numbers: the names of numbers that are, or may become, symbolic.
+    """
+    met = {(file, uses.formatted_at(file, line, numbers)) for file, line in places}
+    at = ", ".join(short_place(*one) for one in sorted(met) if one[1])
+    begin = guard_rows.FORMATTED_FIRST.format(at=at)
+    found["help"] = [
+        begin + text if at and not text.startswith(begin) else text for text in found["help"]
+    ]
