@@ -82,3 +82,10 @@ def test_what_the_advice_removes_stays_away_for_other_sizes(row, help):
     assert not met(nodes, row.key)
     # with other sizes, the inputs of two ranks have other numbers of elements
     assert row in breaks.ROWS or row.key == "rank" or not recompiled(nodes)
+
+
+@pytest.mark.skipif(not PINNED, reason="the claim is of torch 2.13")
+def test_with_the_setting_torch_compiles_for_each_number_beside_that_of_a_tensor():
+    (help,) = breaks.BY_KEY["item beside a number"].help
+    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
+    assert recompiled(run(setting + help.before, "beside a number")[1]) == 2

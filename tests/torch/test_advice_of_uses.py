@@ -460,3 +460,51 @@ def test_a_string_of_a_number_is_changed_before_numbers_become_symbolic(shown, n
     setting = HEAD + "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n" + text
     after = run(setting, str(tmp_path / "after.py"))
     assert named or not after.error and after.result == [11.0]
+
+
+COMPUTED = (
+    COMPILED
+    + """def f(x, step, eps: float):
+    number = %s
+    return %s
+
+
+for k in range(3):
+    f(torch.arange(3.0) + k, 0.5 * k + 0.25, 0.5 * k + 0.25)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "number, given, row",
+    [
+        ("float(x.sum())", "min(max(number, 0.5 * step), 2.0 * step)", "item beside a number"),
+        ("x.sum().item()", "number > eps", "item beside a number"),
+        ("x.sum().item()", "round(number * step, 2)", "item beside a number"),
+        ("max(x.sum().item(), step)", "number", "item beside a number"),
+        ("int(x.argmax())", "divmod(number, 2)", "item that decides"),
+        ("divmod(int(x.argmax()), 2)", "number", "item that decides"),
+        ("int(x.argmax())", "[k for k in range(3) if k != number]", "item that decides"),
+        ("int(x.argmax())", "not number", "item that decides"),
+        ("int(x.argmax())", "{number: 1}", "item that decides"),
+        ("int(x.argmax())", "any([number > 1, step > 1])", "item that decides"),
+        ("x.sum().item()", "max(number, 0.5) * x", "item"),
+        ("x.mean().item()", "x > number", "item"),
+        ("x.sum().item()", "x.clamp(max=abs(number))", "item"),
+        ("int(x.argmax())", "max(number, x.shape[0])", "item"),
+        ("int(x.argmax())", "number // 2, number == 1", "item"),
+    ],
+)
+def test_a_setting_is_advised_where_torch_keeps_what_is_computed_from_a_number(
+    number, given, row, tmp_path
+):
+    text = (HEAD + COMPUTED % (number, given)).replace('"eager"', '"aot_eager"')
+    advice = run(text, str(tmp_path / "program.py")).advice
+    change = next(one for one in advice.listed() if one.kind != "recompile")
+    assert change.row == row
+    assert ("capture_scalar_outputs" in change.patch) == (row == "item")
+    setting = HEAD + "torch._dynamo.config.capture_scalar_outputs = True\n"
+    after = run(text.replace(HEAD, setting), str(tmp_path / "after.py"))
+    nodes = after.advice.nodes
+    kept = not any(one.breaks or one.failure for one in nodes) and len(nodes) < 3
+    assert kept == (row == "item")

@@ -56,6 +56,7 @@ WITHOUT_HINTS = NORMAL + (
     "item as an index",
     "item in a list",
     "item in a dict",
+    "item beside a number",
     "item in a list by a hook",
     "index into numpy's array",
     "distinct values that decide",

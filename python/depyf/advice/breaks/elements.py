@@ -34,6 +34,14 @@ def f(x, table, at):
 
 result = [f(torch.ones(3), [1.0, 2.0, 3.0], torch.tensor(at)) for at in (0, 1, 2)]
 """
+_BESIDE = """
+@torch.compile(backend="aot_eager")
+def f(x, step):
+    change = float(x.abs().max().sqrt())
+    return min(max(change, 0.5 * step), 2.0 * step)
+
+result = [f(torch.ones(3), step) for step in (0.1, 0.2, 0.4)]
+"""
 #: torch's reasons where a program asks for the number in a tensor
 MAKES_A_NUMBER = r"Tensor\.item|capture_scalar_outputs|Data dependent operator|^Tensor\.tolist"
 
@@ -118,5 +126,30 @@ for x in (torch.ones(3), torch.zeros(3)):
         ],
         where=r"\n\? line \d+ picks an element by it",
         names=r"\n\? (?P<at>line \d+) picks an element by it",
+    ),
+    of_number(
+        "item beside a number",
+        "A tensor's value is converted to a Python number, and {at} computes from it and from "
+        "another number of Python's, so Python must wait for the value. With torch's "
+        "capture_scalar_outputs, torch compiles for each value of that other number, where the "
+        "result is no tensor.",
+        [
+            helps(
+                "Return the tensor, and compute the number outside of the compiled function.",
+                _BESIDE,
+                """
+@torch.compile(backend="aot_eager")
+def f(x):
+    return x.abs().max().sqrt()
+
+result = []
+for step in (0.1, 0.2, 0.4):
+    change = float(f(torch.ones(3)))
+    result.append(min(max(change, 0.5 * step), 2.0 * step))
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ takes a number beside it",
+        names=r"\n\? (?P<at>line \d+) takes a number beside it",
     ),
 )

@@ -3,6 +3,7 @@
 The modules are by what is asked: `trees` and `names` read the source, the others ask.
 """
 
+from depyf.advice.uses.beside import beside_at
 from depyf.advice.uses.branches import (
     acts_at,
     asks_for_none,
@@ -173,6 +174,7 @@ __all__ = [
     "asserted_at",
     "assigned_at",
     "attributes_set",
+    "beside_at",
     "body_line",
     "bounds_at",
     "breaks_in",

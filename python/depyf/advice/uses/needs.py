@@ -472,6 +472,14 @@ def _item_needs(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
         yield from _texts_of(node.slice)
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         yield node.left  # Python compares it with each element
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("all", "any", "divmod"):
+        yield from node.args
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.BoolOp):
+        yield from node.values
+    elif isinstance(node, ast.Dict):
+        yield from filter(None, node.keys)
     yield from _python_needs(tree, node)
 
 

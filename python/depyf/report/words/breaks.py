@@ -58,6 +58,7 @@ _USES = (
     (uses.text_at, "formats"),
     (uses.element_at, "picks an element by"),
     (uses.picked_at, "picks with"),
+    (uses.beside_at, "takes a number beside"),
 )
 #: that torch does not keep a list in the graph, as it is of no integers
 _OF_FLOATS = re.compile(r"^Tensor\.tolist\(\) with non-integer")

@@ -21,6 +21,7 @@ _NEEDED = (
     "item in a list by a hook",
     "item in a text",
     "item that picks an element",
+    "item beside a number",
     "index into numpy's array",
 )
 
