@@ -508,3 +508,54 @@ def test_a_setting_is_advised_where_torch_keeps_what_is_computed_from_a_number(
     nodes = after.advice.nodes
     kept = not any(one.breaks or one.failure for one in nodes) and len(nodes) < 3
     assert kept == (row == "item")
+
+
+LAYERS = """class Layer(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = torch.nn.Linear(size, 3)
+
+    def forward(self, x, at):
+        counts = torch.bincount(at, minlength=3)
+        return self.linear(x) + counts
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([Layer(2), Layer(3)])
+
+    def forward(self, x, at):
+        for k, layer in enumerate(self.layers):
+            x = layer(x, at).relu()
+            empty = torch.nonzero(x.sum(1) == 0).squeeze(1)
+            %s
+        return x
+
+
+net = torch.compile(Net(), backend="eager")
+for k in range(3):
+    net(torch.ones(4, 2), torch.tensor([0, 1, 2, k]))
+"""
+
+
+@pytest.mark.parametrize(
+    "rest, left",
+    [
+        ("if len(empty) > 0:\n                x = x.index_fill(0, empty, 0.1)", True),
+        ("while k > 5 or empty.shape[0] > 9:\n                x = x + 1", True),
+        ("x = x.index_fill(0, empty, 0.1)", False),
+        ("if len(x) > 0:\n                x = x + empty.shape[0]", False),
+    ],
+)
+def test_a_branch_on_a_size_that_values_decide_is_the_next_break_of_a_loop(rest, left, tmp_path):
+    text = LAYERS % rest
+    changes, told = told_of(text, tmp_path)
+    first = changes[0]
+    assert "capture_dynamic_output_shape_ops" in first.patch
+    assert bool(first.left) == left and ("also removes" in told) != left
+    assert ("the next break there may be /program.py:23" in told.replace(str(tmp_path), "")) == left
+    setting = HEAD + "torch._dynamo.config.capture_dynamic_output_shape_ops = True\n"
+    after = run(setting + text, str(tmp_path / "after.py"))
+    uncompiled = [one for one in after.advice.nodes if one.failure and one.title == "Net.forward"]
+    assert bool(uncompiled) == left

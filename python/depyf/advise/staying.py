@@ -20,7 +20,16 @@ def met_at(node: Any) -> Place:
     breaks; line 0 where torch does not tell.
     """
     ways = [node.way_to(raw) for raw in node.entry.get("breaks") or ()]
-    return next((way[0] for way in reversed(ways) if way), (node.place[0], 0))
+    for way in reversed(ways):
+        if way:
+            return way[0]
+    # where torch leaves out the function itself, the compile of what breaks tells who called it
+    said = node.failure or {}
+    for one in node.frames:
+        met = [(each["file"], each["line"]) for each in one.cuts]
+        if (said.get("file"), said.get("line")) in met and one.called_at[0] == node.place[0]:
+            return str(node.place[0]), int(one.called_at[1])
+    return node.place[0], 0
 
 
 def removed_by(change: Change) -> Set[Place]:
@@ -94,7 +103,8 @@ def foreseen(
     at, line = met_at(node)
     inside = _uncut(node) or ()
     left = set(needed)
-    left |= {one for one in uses.breaks_in(at, line or begin, orders) if one in inside}
+    known = uses.breaks_in(at, line or begin, orders) + uses.sizes_decided_in(at, line or begin)
+    left |= {one for one in known if one in inside}
     left = {one for one in left if (at, one) not in removed and one != line}
     behind = [one for one in left if one > line]
     return min(behind or left, default=0)
@@ -177,7 +187,7 @@ def leaves_outer(change: Change, removed: Set[Place], advice: str) -> bool:
 def _outer_ones(change: Change) -> List[Any]:
     found = []
     for node in change.cause.get("nodes") or ():
-        outer = node.outer
+        outer = node.outer or node.whole().outer
         if outer is not None and outer.failure and not outer.is_limit:
             found.append(outer)
     return found

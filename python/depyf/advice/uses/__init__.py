@@ -144,6 +144,12 @@ from depyf.advice.uses.shapes import (
 
 
 from depyf.advice.uses.shapes import bounds_at, listed_at, lists_in, sized_at, sized_lines
+
+
+    sized_at,
+    sized_lines,
+    sizes_decided_in,
+)
 from depyf.advice.uses.texts import formatted_at
 from depyf.advice.uses.trees import (
     HAS_ENDS,
@@ -283,6 +289,7 @@ __all__ = [
     "shows_its_own",
     "sized_at",
     "sized_lines",
+    "sizes_decided_in",
     "skips_at",
     "sorted_at",
     "spelt_at",

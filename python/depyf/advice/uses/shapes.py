@@ -5,6 +5,12 @@ from typing import Any, Iterable, Iterator, List
 
 from depyf.advice.uses.following import first_needing, where_needed
 from depyf.advice.uses.names import assigned, method_of, unwrapped
+
+
+from typing import Any, Iterator, List, Set
+
+from depyf.advice.uses.following import first_needing, where_needed
+from depyf.advice.uses.names import assigned, method_of, path_of
 from depyf.advice.uses.needs import tests_of
 from depyf.advice.uses.trees import HAS_ENDS, last_line, read_at, statement_at, walked
 
@@ -30,6 +36,33 @@ def sized_lines(file: str, line: int) -> List[int]:
         at = first_needing(tree, function, assigned(statement), at, _sizes, deep=False)
         found += [at] if at else []
     return found
+
+
+def sizes_decided_in(file: str, line: int) -> List[int]:
+    """The lines of the function around a line that decide on the size of what the function selects
+    by a tensor's values, as `nonzero` does.
+    """
+    tree, function = read_at(file, line)
+    nodes = walked(function) if tree is not None else ()
+    names: Set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _selects(node.value):
+            names |= assigned(node)
+    return sorted(
+        {
+            int(one.lineno)
+            for node in nodes
+            for one in (_sizes(tree, node) if tree is not None else ())
+            if path_of(one) in names or _selects(one)
+        }
+    )
+
+
+def _selects(node: ast.AST) -> bool:
+    return any(
+        isinstance(one, ast.Call) and getattr(one.func, "attr", "") in _SELECT
+        for one in ast.walk(node)
+    )
 
 
 def _sizes(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
@@ -71,10 +104,7 @@ def lists_in(file: str, line: int) -> List[int]:
             node.lineno
             for node in walked(function)
             for one in (_listed(tree, node) if tree is not None else ())
-            if any(
-                isinstance(each, ast.Call) and getattr(each.func, "attr", "") in _SELECT
-                for each in ast.walk(one)
-            )
+            if _selects(one)
         }
     )
 
