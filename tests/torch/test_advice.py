@@ -3007,6 +3007,32 @@ for n in (2, 3):
     assert compiled[0] >= before > compiled[1]
 
 
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+@pytest.mark.parametrize("grad, shares", [("torch.enable_grad()", True), ("torch.no_grad()", False)])
+def test_functions_that_have_compiles_of_their_own_need_no_dynamic_true(grad, shares, tmp_path):
+    text = """
+def shared(x):
+    print("of", x.shape)
+    return x.sin()
+
+@torch.compile(backend="eager")
+def first(x):
+    return shared(x) + 1
+
+@torch.compile(backend="eager")
+def second(x, n):
+    return shared(x) * n
+
+for n in (2, 3):
+    first(torch.ones(4))
+    with %s:
+        second(torch.ones(4), n)
+"""
+    told = advise.text(run_of_program(text % grad, tmp_path / "a.py"))
+    assert ("not in the patch: give the torch.compile of first" in told) == shares, told
+
+
+
 _DRAWN_TO_DECIDE = """
 import random
 

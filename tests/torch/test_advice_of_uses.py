@@ -543,7 +543,7 @@ for k in range(3):
     "rest, left",
     [
         ("if len(empty) > 0:\n                x = x.index_fill(0, empty, 0.1)", True),
-        ("while k > 5 or empty.shape[0] > 9:\n                x = x + 1", True),
+        ("while empty.shape[0] > 2:\n                break", True),
         ("x = x.index_fill(0, empty, 0.1)", False),
         ("if len(x) > 0:\n                x = x + empty.shape[0]", False),
     ],

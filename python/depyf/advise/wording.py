@@ -230,7 +230,24 @@ def _sharing(given: Set[Any], nodes: List[Any]) -> List[Any]:
             places = {(one["file"], one["line"]) for one in node.breaks if one["line"]}
             met.setdefault(outermost(node), set()).update(places)
     own: Set[Any] = set().union(*(met.get(one, set()) for one in given))
-    return [one for one, places in met.items() if one not in given and places & own]
+    return [
+        one
+        for one, places in met.items()
+        if one not in given and any(_is_shared_at(at, one, given, nodes) for at in places & own)
+    ]
+
+
+def _is_shared_at(at: Any, other: Any, given: Set[Any], nodes: List[Any]) -> bool:
+    """Whether what breaks at (file, line) is compiled by itself, and for one of two sides alone:
+    where each of them has a compile of its own, such as one without gradients, they share none.
+    """
+    sides = set()
+    for node in nodes:
+        if node.place[0] == at[0] and node.has_line(at[1]) and not node.failure:
+            called_by = outermost(node)
+            if called_by != tuple(node.frame):
+                sides |= {called_by in given} if called_by in given or called_by == other else set()
+    return len(sides) == 1
 
 
 def called_from(change: Change, links: bool) -> List[str]:
