@@ -3008,7 +3008,9 @@ for n in (2, 3):
 
 
 @pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
-@pytest.mark.parametrize("grad, shares", [("torch.enable_grad()", True), ("torch.no_grad()", False)])
+@pytest.mark.parametrize(
+    "grad, shares", [("torch.enable_grad()", True), ("torch.no_grad()", False)]
+)
 def test_functions_that_have_compiles_of_their_own_need_no_dynamic_true(grad, shares, tmp_path):
     text = """
 def shared(x):
@@ -3030,7 +3032,6 @@ for n in (2, 3):
 """
     told = advise.text(run_of_program(text % grad, tmp_path / "a.py"))
     assert ("not in the patch: give the torch.compile of first" in told) == shares, told
-
 
 
 _DRAWN_TO_DECIDE = """

@@ -559,3 +559,33 @@ def test_a_branch_on_a_size_that_values_decide_is_the_next_break_of_a_loop(rest,
     after = run(setting + text, str(tmp_path / "after.py"))
     uncompiled = [one for one in after.advice.nodes if one.failure and one.title == "Net.forward"]
     assert bool(uncompiled) == left
+
+
+def test_what_torch_keeps_on_its_stack_is_not_told_by_torchs_name_for_it(tmp_path):
+    shown = "print(f'[{step}] {loss.item():.3f}')"
+    changes, told = told_of(STRING % shown, tmp_path)
+    words_of = [each.words for one in changes for each in (one,) + one.also + one.gone]
+    assert "___stack" not in told + "".join(words_of)
+    assert any("across the graph break at line 20 was '0', a str" in one for one in words_of)
+
+
+LENGTHS = """class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def forward(self, a, b):
+        self.seen.append(1)
+        return a.sum() + b.sum() + len(self.seen)
+
+
+net = torch.compile(Net(), backend="eager")
+for k in range(6):
+    net(torch.ones(3, 4 + k), torch.ones(max(k, 1) + 4))
+"""
+
+
+def test_one_help_for_two_values_beside_another_is_told_once(tmp_path):
+    told = told_of(LENGTHS, tmp_path)[1]
+    assert "And for a and b: torch.compile(" in told
+    assert told.count("compiles once for all sizes") == 1, told

@@ -202,7 +202,7 @@ def _merged_by_value(
         if first is not None and reason["beside"]:
             change = joined([one for one in (kept[first], found[at]) if one is not None])
             own = reason["own"]
-            advice = change.advice if own in change.advice else "%s %s" % (change.advice, own)
+            advice = _with_own(change.advice, own)
             patch = change.patch
             set_there = re.findall(r"(?m)^\+(torch\.\S+ = \S+)$", patch)
             if len(set_there) == 1 and "torch.compile(..., dynamic=True)" in own:
@@ -213,6 +213,23 @@ def _merged_by_value(
     return [one for one in kept if one is not None]
 
 
+def _with_own(advice: str, own: str) -> str:
+    """Some advice with what helps besides another value: what is there for one value already names
+    the other, too.
+    """
+    match = _OWN.match(own)
+    if own in advice or match is None:
+        return advice if own in advice else "%s %s" % (advice, own)
+    name, text = match.groups()
+    for one in _OWN.finditer(advice):
+        if one.group(2).startswith(text):
+            names = one.group(1) if name in one.group(1) else "%s and %s" % (one.group(1), name)
+            return advice[: one.start(1)] + names + advice[one.end(1) :]
+    return "%s %s" % (advice, own)
+
+
+#: the names and the text of what helps besides another value
+_OWN = re.compile(r"\bAnd for (`[^:]*`): (.*)", re.DOTALL)
 #: a setting that makes a number symbolic from its second value on
 _FROM_THE_SECOND = "allow_unspec_int_on_nn_module"
 #: what begins the sentence of the other reasons of a recompile

@@ -419,7 +419,8 @@ for rate in (0.25, 0.5, 1.5):
             helps(
                 "Give the optimizer its learning rate as a tensor, lr=torch.tensor(LR) in place "
                 "of lr=LR: a scheduler then changes the value of the tensor, for which "
-                "nothing recompiles.",
+                "nothing recompiles. Results may differ in their last digits, as the tensor has "
+                "fewer than a float of Python's.",
                 _SCHEDULED,
                 _SCHEDULED.replace("lr=0.1", "lr=torch.tensor(0.1)"),
                 "lr=torch.tensor(...)",

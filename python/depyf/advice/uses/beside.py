@@ -16,7 +16,7 @@ def beside_at(file: str, line: int) -> int:
     return where_used(file, line, _computed)
 
 
-def _computed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
+def _computed(tree: ast.Module, node: Any) -> Iterator[Any]:
     """What a node computes a number from, beside one that its function is given."""
     parts: Any = ()
     called = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""

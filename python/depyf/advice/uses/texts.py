@@ -18,7 +18,7 @@ def formatted_at(file: str, line: int, names: Set[str]) -> int:
     """
     tree = parsed(file) if file and line else None
     begun = [one for one in functions_of(tree) if one.lineno <= line <= one.body[0].lineno]
-    function = begun[-1] if begun else function_around(file, line)
+    function: Any = begun[-1] if begun else function_around(file, line)
     own: Set[str] = set()
     for name in names if function is not None else ():
         own |= named_as(function, name)

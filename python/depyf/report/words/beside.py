@@ -265,8 +265,9 @@ def describe_value_of_type(found: Said, after: str) -> None:
     before = type_of_literal(found["before"])
     if not before or not after or before == after:
         return
-    found["words"] = "`%s` was %s, %s, is %s" % (
-        found["name"],
+    kept = KEPT.search(found["name"])  # torch's name for it stands in no source of the user's
+    found["words"] = "%s was %s, %s, is %s" % (
+        found["words"].partition(" was ")[0] if kept else "`%s`" % found["name"],
         found["before"],
         with_article(before),
         with_article(after),
