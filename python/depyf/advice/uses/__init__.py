@@ -140,14 +140,6 @@ from depyf.advice.uses.shapes import (
     number_needed_of,
     sized_at,
     sized_lines,
-)
-
-
-from depyf.advice.uses.shapes import bounds_at, listed_at, lists_in, sized_at, sized_lines
-
-
-    sized_at,
-    sized_lines,
     sizes_decided_in,
 )
 from depyf.advice.uses.texts import formatted_at

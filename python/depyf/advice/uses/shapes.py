@@ -1,16 +1,10 @@
 """For what a program needs a shape: a decision on it, a list of a result, a size it computes."""
 
 import ast
-from typing import Any, Iterable, Iterator, List
+from typing import Any, Iterable, Iterator, List, Set
 
 from depyf.advice.uses.following import first_needing, where_needed
-from depyf.advice.uses.names import assigned, method_of, unwrapped
-
-
-from typing import Any, Iterator, List, Set
-
-from depyf.advice.uses.following import first_needing, where_needed
-from depyf.advice.uses.names import assigned, method_of, path_of
+from depyf.advice.uses.names import assigned, method_of, path_of, unwrapped
 from depyf.advice.uses.needs import tests_of
 from depyf.advice.uses.trees import HAS_ENDS, last_line, read_at, statement_at, walked
 

@@ -11,9 +11,6 @@ from depyf.report.overview.guards import attribute_of
 from depyf.report.overview.node import Node
 from depyf.report.words.stacks import in_library, short_place
 
-
-from depyf.report.words.rows import KEPT
-
 #: see `avoidable`
 Row = Dict[str, Any]
 #: seconds of a compile from which on a cache or a worker could have saved something worth a row
@@ -280,20 +277,6 @@ def _floats(nodes: Sequence[Node]) -> str:
         others.pop(name, None)
     named = ["`%s`%s" % one for one in (*own.items(), *others.items()) if one[0]]
     if not named or not own and len(named) > _NAMED_FLOATS:
-
-
-    sources = dict.fromkeys(
-        _OF_NUMPY.sub(r"\1", attribute_of(str(symbol.get("source") or "")))
-        for node in nodes
-        for symbol in node.entry.get("symbols") or ()
-        if isinstance(symbol, dict) and _OF_FLOAT.match(str(symbol.get("symbol") or ""))
-    )
-    named = ["`%s`" % one for one in sources if one and not KEPT.search(one)]
-    kept = any(KEPT.search(one) for one in sources)  # none of the program's names
-    if kept and not named:
-        return "a float that is kept across a graph break"
-    names = named + ["one that is kept across a graph break"] * kept
-    if not 0 < len(names) <= 4:
         return "a float"
     more = len(named) - _NAMED_FLOATS
     told = named[:_NAMED_FLOATS] + ["%d more" % more] * (more > 0)
