@@ -78,6 +78,7 @@ class _Trial:
         self._first = self._last = first
         self._again: List[Outcome] = []  # a second run of what `_last` is a run of
         self._kept: Dict[int, str] = {}  # patches
+        self._made: List[Change] = []
 
     def follow(self, number: int, change: Change, above: List[Change]) -> None:
         """Tries one change, if it has a patch that can be made now."""
@@ -85,6 +86,9 @@ class _Trial:
         from depyf.advise.wording import waits
 
         if not change.patch or waits(change, above):
+            return
+        if waits(change, self._made):
+            self.rows[number] = ["not tried: another change is to be made first"]
             return
         patch = beyond(change.patch, self._kept)
         texts = applied(patch, self.texts) if patch.startswith("---") else None
@@ -102,6 +106,7 @@ class _Trial:
         if told.kept:
             self.texts, self._last, self._again = texts, found, []
             self._kept[number] = change.patch
+            self._made.append(change)
 
     def _run_again(self) -> Outcome:
         if not self._again:

@@ -41,13 +41,13 @@ def text(
     links: bool = False,
     most: int = 3,
     advice: Optional[Advice] = None,
-    tried: Mapping[int, List[str]] = {},
+    tried: Optional[Mapping[int, List[str]]] = None,
 ) -> str:
     """The changes as text for a terminal.
 
     Args:
         advice: the changes of the document, where they are known.
-        tried: what `depyf try` found of each, by its number.
+        tried: what `depyf try` found of each, by its number; None where it is not that.
     """
     from depyf.report import overview
 
@@ -56,9 +56,10 @@ def text(
     nodes, causes, found = advice.nodes, advice.causes, advice.found
     listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
-    rows += _told(top, others, nodes, links, tried)
+    rows += _told(top, others, nodes, links, tried or {})
+    has_patch = any("\n   --- a/" in "\n" + row for row in rows)
     rows += together(top, nodes) + [AGAIN] * bool(top)
-    rows += [_TRY] * (not tried and any(one.patch for one in top))
+    rows += [_TRY] * (tried is None and has_patch)
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
