@@ -7,15 +7,10 @@ themselves. Where the stream is a terminal, the text is a hyperlink (OSC 8) as w
 import os
 import re
 import sys
-from typing import Any, List, Optional, Tuple
+from typing import Any, Optional
 
 from depyf import paths
 
-_PLACE = re.compile(r'^\s*File "(?P<path>[^"]+)", line (?P<line>\d+)')
-#: the other form; a path with a line break in it only where the place is all there is, or a frame
-_SHORT_PLACE = re.compile(r"(?P<path>[^\n]+?):(?P<line>\d+)(?![\d.])")
-_BROKEN_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?= in \S|\Z)", re.DOTALL)
-_LINE_OF_FRAME = re.compile(r'", line \d+')
 #: control characters, those that turn the direction of text, and halves of characters, which no
 #: stream encodes
 _CONTROL = re.compile(
@@ -83,36 +78,3 @@ def place(path: str, line: Optional[int] = None, links: bool = False) -> str:
 
     target = "file://" + quote(paths.absolute(path))
     return "\033]8;;%s%s\033\\%s\033]8;;\033\\" % (target, "#%d" % line if line else "", text)
-
-
-def parse_place(text: str) -> Optional[Tuple[str, int]]:
-    """(path, line) of 'File "path", line N...' or 'path:N...'; None where no place is named."""
-    match = _PLACE.match(text) or _SHORT_PLACE.match(text) or _BROKEN_PLACE.match(text)
-    return (match.group("path"), int(match.group("line"))) if match else None
-
-
-#: how many lines a path may have
-_MOST_LINES = 8
-
-
-def lines_with_whole_paths(text: str) -> List[str]:
-    """The lines of a text; that of a frame whose path has line breaks is one, with these in it."""
-    lines = text.splitlines()
-    if not any(map(_begins_a_path, lines)):
-        return lines
-    pieces, whole, at = text.splitlines(True), [], 0
-    while at < len(pieces):
-        last = at
-        if _begins_a_path(pieces[at]):
-            following = range(at + 1, min(at + _MOST_LINES, len(pieces)))
-            end = next((one for one in following if _LINE_OF_FRAME.search(pieces[one])), at)
-            if not any(one.lstrip().startswith('File "') for one in pieces[at + 1 : end + 1]):
-                last = end
-        whole.append("".join(pieces[at:last]) + lines[last])
-        at = last + 1
-    return whole
-
-
-def _begins_a_path(line: str) -> bool:
-    """Whether a line names a file, and the name does not end in it."""
-    return line.lstrip().startswith('File "') and not _LINE_OF_FRAME.search(line)

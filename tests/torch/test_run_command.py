@@ -546,6 +546,53 @@ def test_a_program_whose_name_has_a_line_break_is_the_programs_own(start, tmp_pa
     assert "sp\\nlit.py:" in readme_of(tmp_path / "dump")
 
 
+NAMED_ODDLY = """
+import torch
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def forward(self, x):
+        if self.n > 1:
+            x = x + 1
+        self.n += 1
+        print("here")
+        return x + self.n
+
+@torch.compile(backend="eager")
+def scaled(x, k):
+    y = x.view(2, -1) * k
+    torch._dynamo.graph_break()
+    return y + k
+
+m = torch.compile(M(), backend="eager")
+for i in range(3):
+    m(torch.ones(4))
+for n, k in ((4, 2), (6, 3), (8, 3), (7, 3)):
+    try:
+        scaled(torch.ones(n), k)
+    except RuntimeError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("name", ['my dir/a "b".py', "it's:7/c #.py"])
+@pytest.mark.skipif(os.name == "nt", reason="no such file names")
+def test_guards_and_breaks_are_found_in_a_program_whose_path_has(name, start, tmp_path):
+    told = []
+    for one in ("plain/p.py", name):
+        (tmp_path / one).parent.mkdir(exist_ok=True)
+        (tmp_path / one).write_text(NAMED_ODDLY)
+        asked = "--breaks --recompiles --guards".split() + [os.path.basename(one) + ":10"]
+        told.append(start(*asked, one).stderr)
+    plain, odd = (re.sub(r"[\d.]+ s\b|\d{8,}", "", one) for one in told)
+    assert "M.forward [0/1] EQUALS_MATCH: L['self'].n == 1" in plain
+    assert 'print("here")' in plain and "guarded at plain/p.py:" in plain
+    assert odd == plain.replace("plain/p.py", name).replace("p.py", os.path.basename(name))
+
+
 def test_numbers_of_compiles_are_explained(start, tmp_path):
     (tmp_path / "split.py").write_text(SPLIT)
     told = start("--breaks", "split.py").stderr

@@ -531,7 +531,7 @@ def test_what_torch_logs_stands_in_for_the_trace():
 
 
 def test_paths_with_line_breaks_are_whole_in_what_torch_tells_of_a_break():
-    from depyf.terminal import parse_place
+    from depyf.trace.frames import parse_place
     from depyf.trace.breaks import parse_break
 
     frames = ['File "/a\nb.py", line 7, in main', '  File "x"', 'File "c.py", line 2, in f']

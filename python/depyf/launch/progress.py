@@ -8,7 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
-from depyf.terminal import parse_place, shown
+from depyf.terminal import shown
+from depyf.trace.frames import parse_place
 from depyf.trace.names import resume_title
 
 if TYPE_CHECKING:

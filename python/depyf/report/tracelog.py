@@ -13,6 +13,7 @@ from depyf.model import Entry
 from depyf.report.base import ReportError
 from depyf.report.words import split_location
 from depyf.schema import Document
+from depyf.trace.frames import parse_frame
 from depyf.trace.guard_text import guards_of_tree_text, name_whole_paths
 from depyf.trace.names import RESUME_CODE, resumed
 from depyf.trace.records import Records
@@ -173,9 +174,9 @@ class _LogRecords(Records):
                 metrics.get("co_firstlineno"),
             )
             if not name and entry.user_stack:
-                match = re.match(r"^(.*):(\d+) in (.*?): ", entry.user_stack[-1])
-                if match:
-                    filename, line, name = match.group(1), int(match.group(2)), match.group(3)
+                frame = parse_frame(entry.user_stack[-1])
+                if frame is not None:
+                    filename, line, name = frame[:3]
             self.run.python_version = (
                 self.run.python_version or str(metrics.get("python_version") or "").split(" ")[0]
             )

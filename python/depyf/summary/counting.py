@@ -3,7 +3,7 @@
 from typing import Any, Dict, Iterable, Iterator, Optional, Tuple
 
 from depyf.schema import Document, seconds
-from depyf.terminal import parse_place
+from depyf.trace.frames import parse_place
 
 
 def all_entries(document: Document) -> Iterator[Tuple[Optional[Document], Document]]:

@@ -6,7 +6,8 @@ from typing import Dict, List, Set, Tuple
 
 from depyf.schema import Document
 from depyf.summary.counting import all_entries, many
-from depyf.terminal import parse_place, shown
+from depyf.terminal import shown
+from depyf.trace.frames import parse_place, places_of_comment
 from depyf.trace.guard_text import MARK
 
 
@@ -46,12 +47,7 @@ def guards_text(document: Document, line: str, links: bool = False) -> str:
     for function, entry in all_entries(document):
         for guard in entry.get("guards") or ():
             places = [parse_place(text) for text in guard.get("user_stack") or ()]
-            places += [
-                (path, int(where))
-                for path, where in re.findall(
-                    r"([^\s#][^\s]*\.py):(\d+)", guard.get("comment") or ""
-                )
-            ]
+            places += places_of_comment(guard.get("comment") or "")
             names = [
                 (os.path.basename(found[0]), found[1]) for found in places if found is not None
             ]

@@ -8,11 +8,11 @@ from depyf.schema import Document
 from depyf.summary.breaks import nothing_compiled, plain
 from depyf.summary.counting import many
 from depyf.terminal import place, shown
+from depyf.trace.frames import frames_of_text, parse_comment
 
 _GUARD_COMMENT = re.compile(r"(?<!\s)\s+# .*$", re.DOTALL)
 #: where a guard was made, with the beginning of the path left out, which is all that torch tells up
 #: to 2.9
-_SHORTENED_PLACE = re.compile(r"# (?P<tail>[^\s#]+):(?P<line>\d+) in \S+\s*$")
 
 
 def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[str, int]]]:
@@ -23,11 +23,11 @@ def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[s
         filename: of the function that was compiled again; where torch shortens paths, only lines of
             this file are found.
     """
-    frames = re.findall(r'File "([^"\n]+)", line (\d+)', reason)
-    where = (frames[-1][0], int(frames[-1][1])) if frames else None
-    shortened = _SHORTENED_PLACE.search(reason)
-    if where is None and shortened and filename.endswith(shortened.group("tail")):
-        where = filename, int(shortened.group("line"))
+    frames = frames_of_text(reason)
+    where = frames[-1][:2] if frames else None
+    shortened = parse_comment(reason[reason.find("#") :]) if where is None else None
+    if shortened is not None and filename.endswith(shortened.path):
+        where = filename, shortened.line
     text = _GUARD_COMMENT.sub("", reason)
     return " ".join(text.split()) or " ".join(reason.split()), where
 

@@ -6,12 +6,12 @@ nodes. Only the public interface of torch.fx is used, and nothing of the graph i
 """
 
 import re
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 from depyf.torch.graph_writes import DEEPEST, KINDS, graph_writes, inner_graphs
+from depyf.trace.frames import frames_of_text
 from depyf.trace.graph_rows import HELD, INPUT, OPERATION, PARAMETER, Table
 
-_FRAME = re.compile(r'File "([^"]*)", line (\d+), in (\S+)')
 _DTYPE = re.compile(r"([a-z]+)(\d.*)?$")
 _ITEM = re.compile(r"""\._modules\['([^']*)'\]|\['([^']*)'\]|\[(\d+)\]""")
 _DTYPES = {
@@ -162,7 +162,5 @@ def _place(stack_trace: Any) -> Tuple[Any, ...]:
     """File, line and function of the innermost frame of a node's stack."""
     if not isinstance(stack_trace, str):
         return ("", 0, "")
-    found: Optional[Tuple[Any, ...]] = None
-    for match in _FRAME.finditer(stack_trace):
-        found = (match.group(1), int(match.group(2)), match.group(3))
-    return found or ("", 0, "")
+    frames = frames_of_text(stack_trace)
+    return frames[-1][:3] if frames else ("", 0, "")

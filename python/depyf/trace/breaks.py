@@ -4,7 +4,7 @@ import re
 from typing import Optional, Sequence, Tuple
 
 from depyf.model import GraphBreak
-from depyf.terminal import lines_with_whole_paths, parse_place
+from depyf.trace.frames import frames_of_text, lines_with_whole_paths, parse_place
 
 #: what stands before the reason of a graph break: torch 2.12 and later, and where it gives the
 #: function up
@@ -62,8 +62,8 @@ def parse_break(text: str, attempt: int) -> GraphBreak:
         found.user_stack = (
             [one[2:] for one in lines[1:] if one.startswith("  ")] if line == "" else []
         )
-        place = re.search(r'File "((?s:.*?))", line (\d+)', text)
-        found.location = "%s:%s" % place.groups() if place else ""
+        frames = frames_of_text(text)
+        found.location = "%s:%d" % frames[0][:2] if frames else ""
         return _named_as_later(found)
     at = _AT.match(text)
     if at is not None:

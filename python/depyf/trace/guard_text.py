@@ -4,7 +4,6 @@ that is possible."""
 import ast
 import bisect
 import functools
-import itertools
 import json
 import re
 import sys
@@ -13,6 +12,7 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Optional, Sequence, Set
 
 from depyf.compiling import parse, walk
 from depyf.model import Guard
+from depyf.trace.frames import frames_of_text, parse_comment, parse_place, with_path
 from depyf.trace.names import RELATIONAL_GUARDS
 
 _TREE_LINE = re.compile(r"^(?P<depth>(?:\| )*)\+- (?P<text>.*)$")
@@ -48,9 +48,6 @@ _SAVED_HOOKS = re.compile(
 _UP_TO_COMMENT = re.compile(r"""(?:[^'"#]+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")*""", re.DOTALL)
 #: an item by its number, as a number or as text
 _ITEM = re.compile(r"(?:(?<=\[)(?=[0-9]+\])|(?<=\[')(?=[0-9]+'\]))(?:0|[1-9][0-9]*)(?=['\]])")
-#: in a guard's comment: the line that the guard is for, and the stack there
-_PLACE = re.compile(r"^.*# (?P<path>[^\n]+):\d+ in [^\n]+$", re.MULTILINE)
-_STACK_FILE = re.compile(r'File "(?P<path>[^"\n]+)", line \d+')
 #: what torch says of a symbol that it knows no line for, as if that were an error
 _UNKNOWN = re.compile(r"^# \(unknown (var|source) .*please file a bug\)$")
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<arguments>.*)\)$", re.DOTALL)
@@ -248,18 +245,17 @@ def name_whole_paths(
         modules: where it may be else.
     """
     for guard in guards:
-        place = _PLACE.search(guard.comment)
+        place = parse_comment(guard.comment)
         if place is None:
             continue
-        paths = [match.group("path") for match in _STACK_FILE.finditer(guard.comment, place.end())]
-        paths += [frame.rpartition(" in ")[0].rpartition(":")[0] for frame in guard.user_stack]
-        tail = place.group("path")
-        path = next((one for one in itertools.chain(paths, files) if one.endswith(tail)), None)
+        paths = [frame.path for frame in frames_of_text(guard.comment)]
+        paths += [found[0] for found in map(parse_place, guard.user_stack) if found is not None]
+        paths += files
+        path = next((one for one in paths if one.endswith(place.path)), None)
         if path is None and modules is not None:
-            path = next(iter(modules.ending_with(tail)), None)
+            path = next(iter(modules.ending_with(place.path)), None)
         if path is not None:
-            before, after = guard.comment[: place.start("path")], place.end("path")
-            guard.comment = before + path + guard.comment[after:]
+            guard.comment = with_path(guard.comment, path)
 
 
 def make_guard(

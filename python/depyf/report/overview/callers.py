@@ -7,17 +7,13 @@ from depyf.advice import uses
 from depyf.report import words
 from depyf.report.overview.node import Node
 from depyf.schema import Document
+from depyf.trace.frames import parse_frame
 
 
 def traced_in(node: Node, tracing: Node) -> bool:
     """Whether a node is a compile of what compiled autograd traced in another one."""
     begin = str(tracing.entry.get("compile_id")) + "/"
     return str(node.entry.get("compile_id")).startswith(begin)
-
-
-_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+\.py):\d+ in ")
-_AT = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<name>[^:]+):")
-_BARE = re.compile(r"(.+):(\d+) in [^:]+: *$")
 
 
 class _Callers:
@@ -36,24 +32,24 @@ class _Callers:
         self._own_code: Dict[Tuple[str, str], List[Node]] = {}  # no file of the dump runs
         for node in sorted(nodes, key=lambda node: -node.began):
             stack = node.entry.get("user_stack") or ()
-            match = _AT.match(str(stack[-1])) if stack else None
-            if match is not None and not node.entry.get("replaced"):
-                key = match.group("file"), match.group("name")
-                self._own_code.setdefault(key, []).append(node)
+            own = parse_frame(str(stack[-1])) if stack else None
+            if own is not None and not node.entry.get("replaced"):
+                self._own_code.setdefault((own.path, own.name), []).append(node)
 
     def of(self, node: Node) -> List[Node]:
         """The nodes that led to a compile, innermost first."""
         found = []
-        for at, frame in reversed(list(enumerate(node.stack[:-1]))):
-            match = _FILE.match(frame)
-            if match and match.group(1) in self._by_path:
-                known = [self._by_path[match.group(1)]]
+        for at, text in reversed(list(enumerate(node.stack[:-1]))):
+            frame = parse_frame(text)
+            if frame is None:
+                continue
+            dumped = self._by_path.get(_name_of(frame.path))
+            if dumped is not None:
+                known = [dumped]
             else:
-                match = _AT.match(frame)
-                key = (match.group("file"), match.group("name")) if match else ("", "")
-                known = self._own_code.get(key, [])
+                known = self._own_code.get((frame.path, frame.name), [])
                 # methods of several classes have one name
-                known = [one for one in known if match and one.has_line(int(match.group("line")))]
+                known = [one for one in known if one.has_line(frame.line)]
                 # one wrapper's code runs for all functions that it is around: for which one here,
                 # only the frames that led to it tell
                 led = node.stack[:at]
@@ -67,28 +63,25 @@ class _Callers:
         stack does not tell.
         """
         for frame in reversed(node.stack[:-1]):
-            match = _AT.match(self.as_written(frame))
-            if match and match.group("file") == outer.place[0]:
-                if match.group("name") in (outer.called, outer.title, code_name(outer.entry)):
-                    return match.group("file"), int(match.group("line"))
+            found = parse_frame(self.as_written(frame))
+            if found is not None and found.path == outer.place[0]:
+                if found.name in (outer.called, outer.title, code_name(outer.entry)):
+                    return found.path, found.line
         return "", 0
 
     def as_written(self, frame: str) -> str:
         """A frame in transformed code at the line of the program that it comes from, with the text
         of the line where a source is known.
         """
-        match = _FILE.match(frame)
-        node = self._by_path.get(match.group(1)) if match else None
-        if match is None or node is None or node.function is None:
-            bare = _BARE.match(frame)
-            place = (bare.group(1), int(bare.group(2))) if bare else ("", 0)
-            return (
-                "%s %s" % (frame.rstrip(), self._lines[place].strip())
-                if place in self._lines
-                else frame
-            )
-        number = int(match.group().rpartition(":")[2].split(" ")[0])
-        line = dict(row[:2] for row in node.entry.get("line_map") or () if len(row) > 1).get(number)
+        found = parse_frame(frame)
+        if found is None:
+            return frame
+        node = self._by_path.get(_name_of(found.path))
+        if node is None or node.function is None:
+            text = "" if found.code else self._lines.get(found[:2])
+            return frame if text is None else "%s %s" % (frame.rstrip(), text.strip())
+        lines = dict(row[:2] for row in node.entry.get("line_map") or () if len(row) > 1)
+        line = lines.get(found.line)
         if not line:
             return frame
         filename = str(node.function.get("filename") or "")
@@ -173,10 +166,10 @@ def advise_callers(nodes: Sequence[Node]) -> None:
     names.update((node.place[0], node.called) for node in nodes)
 
     def is_compiled(frame: str) -> bool:
-        match = _AT.match(frame)
-        if match is None or words.in_library(match.group("file")):
+        found = parse_frame(frame)
+        if found is None or words.in_library(found.path):
             return False
-        file, line, name = match.group("file"), int(match.group("line")), match.group("name")
+        file, line, name = found[:3]
         around = uses.function_around(file, line)
         if around is None or name.startswith("<"):
             return (file, name) in names
@@ -187,7 +180,7 @@ def advise_callers(nodes: Sequence[Node]) -> None:
             if not said["foreign"]:
                 continue
             inside = [one for one in node.way_to(graph_break) if not words.in_library(one[0])]
-            led = [one for one in node.stack[:-1] if _AT.match(one)]
+            led = [one for one in node.stack[:-1] if parse_frame(one)]
             own = [one for one in led if not words.in_library(_place_of(one)[0])][-1:]
             caller = said["caller"]
             if not inside and own and is_compiled(own[0]):
@@ -202,8 +195,13 @@ def advise_callers(nodes: Sequence[Node]) -> None:
 
 def _place_of(frame: str) -> Tuple[str, int]:
     """(file, line) of a frame of `Node.stack`."""
-    match = _AT.match(frame)
-    return (match.group("file"), int(match.group("line"))) if match else ("", 0)
+    found = parse_frame(frame)
+    return found[:2] if found is not None else ("", 0)
+
+
+def _name_of(path: str) -> str:
+    """The name of a file of whatever system."""
+    return re.split(r"[/\\]", path)[-1]
 
 
 def code_name(entry: Document) -> Any:

@@ -8,6 +8,7 @@ from depyf.report import words
 from depyf.report.overview.cached import constants_of_hit
 from depyf.report.overview.durations import whole_number
 from depyf.schema import Document
+from depyf.trace.frames import parse_comment
 
 if TYPE_CHECKING:
     from depyf.report.overview.node import Node
@@ -21,7 +22,6 @@ def state_guard(entry: Document) -> str:
     return ""
 
 
-_PLACE = re.compile(r"  # (\S+?:\d+) in ")
 _SIZES = re.compile(r"^check_tensor\((?P<name>[^,]+), .*?\bsize=\[(?P<sizes>[^\]]*)\]", re.DOTALL)
 
 
@@ -214,8 +214,8 @@ def excludes_size(entry: Document, name: str, index: int, size: str, file: str) 
     for guard in entry.get("guards") or ():
         if guard.get("kind") not in _OF_NUMBERS or guard.get("source"):
             continue
-        made = _PLACE.search(str(guard.get("comment") or ""))
-        if made is None or not file.endswith(made.group(1).rpartition(":")[0]):
+        made = parse_comment(str(guard.get("comment") or ""))
+        if made is None or not file.endswith(made.path):
             continue
         if conditions.holds(words.short(str(guard.get("text") or "")), spelt, size) is False:
             return True
@@ -356,9 +356,9 @@ def made_at(reason: words.Said, entry: Document) -> str:
     """
     wanted = "%s == %s" % (words.short(reason["name"]), reason["after"])
     for guard in entry.get("guards") or ():
-        made = _PLACE.search(str(guard.get("comment") or ""))
+        made = parse_comment(str(guard.get("comment") or ""))
         if made and words.short(str(guard.get("text") or "")) == wanted:
-            return made.group(1)
+            return "%s:%d" % made[:2]
     return ""
 
 

@@ -9,8 +9,9 @@ from depyf.report import words
 from depyf.report.overview.durations import count_kernels, phases, whole_number
 from depyf.report.overview.reasons import reasons_of
 from depyf.report.overview.titled import Titled
-from depyf.report.words.stacks import FRAME_IN, frame_places, short_place
+from depyf.report.words.stacks import frame_places, short_place
 from depyf.schema import Document
+from depyf.trace.frames import parse_frame
 from depyf.trace.names import resumed
 
 
@@ -286,11 +287,11 @@ class Node(Titled):
         names = name, resumed(name)[0]  # torch tells of the rest of a function by either
         way: List[Tuple[str, int]] = []
         for frame in reversed([str(one) for one in graph_break.get("user_stack") or ()]):
-            match = FRAME_IN.match(frame)
-            if match is None:
+            found = parse_frame(frame)
+            if found is None:
                 continue
-            way.insert(0, (match.group("file"), int(match.group("line"))))
-            if match.group("file") == own and match.group("name") in names:
+            way.insert(0, found[:2])
+            if found.path == own and found.name in names:
                 if self.has_line(way[0][1]):  # else a method of another class
                     return way
         # torch leaves out the function itself where others are between it and the break
@@ -307,17 +308,15 @@ class Node(Titled):
 
     def callee_of(self, graph_break: Document) -> str:
         """The function that a break is in, where its code calls that; "" for its own."""
-        frames = [FRAME_IN.match(str(one)) for one in graph_break.get("user_stack") or ()]
+        frames = [parse_frame(str(one)) for one in graph_break.get("user_stack") or ()]
         found = [one for one in frames if one is not None]
         if not found:
             return ""
-        file, line, name = found[-1].group("file", "line", "name")
+        file, at, name, _ = found[-1]
         metrics = self.entry.get("metrics") or {}
         own = str((self.function or {}).get("filename") or metrics.get("co_filename") or file)
-        at = int(line)
         if len(self.way_to(graph_break)) < 2 and own == file and self.has_line(at):
             return ""
-        name = name.strip()
         owner = uses.class_at(file, at) if name == self.title.rpartition(".")[2] else ""
         return "%s.%s" % (owner, name) if owner else name
 

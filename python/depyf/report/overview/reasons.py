@@ -27,6 +27,7 @@ from depyf.report.overview.guards import (
 from depyf.report.words.stacks import frame_places
 from depyf.schema import Document
 from depyf.trace.names import resumed
+from depyf.trace.frames import parse_comment
 from depyf.trace.vocabulary import stack_lines
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ def _given_to_rest(run: Document, name: str) -> Sequence[ast.expr]:
 
 
 _OF_TENSOR = re.compile(r"tensor '(.+?)' ")
-_COMMENT = re.compile(r"# (?P<code>.*?)  # (?P<file>.+):(?P<line>\d+) in ")
 
 
 #: what is told where torch's cache keeps no guard of a float that a graph has as a constant
@@ -330,9 +330,9 @@ def _place_of_tensor(node: "Node", reason: words.Said) -> None:
     for guard in (tried or {}).get("guards") or ():
         if guard.get("kind") != "TENSOR_MATCH" or not match:
             continue
-        made = _COMMENT.match(str(guard.get("comment") or ""))
+        made = parse_comment(str(guard.get("comment") or ""))
         if made and words.short(str(guard.get("source") or "")) == match.group(1):
-            reason.update(file=made["file"], line=int(made["line"]), source=made["code"])
+            reason.update(file=made.path, line=made.line, source=made.code)
             break
 
 

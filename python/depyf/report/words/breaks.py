@@ -12,7 +12,6 @@ from depyf.advice import breaks as break_rows
 from depyf.advice import uses
 from depyf.report.words.amended import OF_NUMPY, OF_PRINTED, with_condition, with_uses
 from depyf.report.words.stacks import (
-    FRAME_IN,
     Line,
     call_of,
     frame_places,
@@ -24,6 +23,7 @@ from depyf.report.words.stacks import (
     way_to,
 )
 from depyf.schema import Document
+from depyf.trace.frames import parse_frame
 
 #: what is said of a graph break, a failure or a guard that failed: see `of_break`, `of_reason`
 Said = Dict[str, Any]
@@ -76,7 +76,7 @@ _NOT_GUARDED = re.compile(r"Could not guard on data-dependent expression")
 #: a branch on a Python number alone of which torch made a tensor, and each draw of such a number
 _OF_DRAWN = re.compile(r"attempted to jump with UnspecializedPythonVariable")
 _DRAWS = re.compile(
-    r"^ *# File \"(?P<file>[^\"\n]*)\", line (?P<line>\d+), in [^\n]*\n *random_value_\d+: ", re.M
+    r"^ *# File \"(?P<file>.+?)\", line (?P<line>\d+), in [^\n]*\n *random_value_\d+: ", re.M
 )
 _OF_GRADIENT = re.compile(r"`torch\.autograd\.grad`")
 _READS_CLOCK = re.compile(r"`time\.\w+")
@@ -341,7 +341,7 @@ def is_logged_alone(why: str) -> bool:
 
 def _is_of_hook(filename: str, line: int, stack: Sequence[str]) -> bool:
     """Whether the function of a line is a forward hook, which torch's module calls."""
-    frames = [one for one in stack if FRAME_IN.match(one) or _CALLS_HOOK.match(one)]
+    frames = [one for one in stack if parse_frame(one) or _CALLS_HOOK.match(one)]
     places = [at for at, one in enumerate(frames) if _CALLS_HOOK.match(one)]
     behind = frames[places[-1] + 1 :] if places else []
     return len(frame_places(behind)) == 1
@@ -519,10 +519,10 @@ _SKIPPED = re.compile(r"frame skipped: (?P<name>\S+) \(")
 def _is_called_from(raw: str, stack: Sequence[str]) -> bool:
     """Whether a break is not in the function that torch gives up, but in one that it calls."""
     given_up = _SKIPPED.search(raw)
-    frames = [one for one in map(FRAME_IN.match, stack) if one is not None]
+    frames = [one for one in map(parse_frame, stack) if one is not None]
     if given_up is None or not frames:
         return False
-    return given_up.group("name") != frames[-1].group("name")
+    return given_up.group("name") != frames[-1].name
 
 
 def then_of(raw: str, called: bool = False) -> str:

@@ -20,13 +20,10 @@ from depyf.report.words.rows import (
     length_row,
     short,
 )
-from depyf.report.words.stacks import FRAME, in_library, short_place, users_line
+from depyf.report.words.stacks import in_library, short_place, users_line
+from depyf.trace.frames import frames_of_text, parse_comment, parse_frame
 
 _TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
-_PLACE = re.compile(r"# (?P<file>\S+?):(?P<line>\d+) in [^\s(]")
-_STACK_PLACE = re.compile(
-    r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)\n\s*(?P<code>.*)'
-)
 
 
 def of_reason(
@@ -55,13 +52,11 @@ def of_reason(
     match = _TRIED.match(text)
     tried, rest = (match.group("entry"), match.group("rest")) if match else ("", text)
     # torch's comment: the line of code, then its place
-    comment = rest.find("#") + 1
-    place = _PLACE.search(rest, comment) if comment else None
-    code = rest[comment : place.start()] if place else ""
-    stack = None
-    for stack in _STACK_PLACE.finditer(rest):
-        pass
-    seen = stack or place
+    comment = rest.find("#")
+    place = parse_comment(rest[comment:]) if comment >= 0 else None
+    # code that exec was given, as a dataclass's __init__, has no text in a stack
+    known = [frame for frame in frames_of_text(rest) if frame.code]
+    seen = known[-1] if known else place
     guard = rest.split("\n", 1)[0]
     guard = short(re.split(r"(?<!\s)\s{2,}# ", guard, maxsplit=1)[0].strip())
     found: Said = {
@@ -75,9 +70,9 @@ def of_reason(
         "row": "",
         "help": [],
         "patches": [],
-        "file": stack.group("file") if stack else place.group("file") if place else "",
-        "line": int(seen.group("line")) if seen else 0,
-        "source": (stack.group("code") if stack else code).strip(),
+        "file": seen.path if seen else "",
+        "line": seen.line if seen else 0,
+        "source": ((seen.code or "") if seen else "").strip(),
         "caller": ("", 0, ""),
         "raw": text,
         "parameters": parameters,
@@ -144,14 +139,15 @@ def place_reason(found: Said, stacks: Iterable[Sequence[Any]]) -> None:
         return
     for stack in stacks:
         paths = [
-            frame.group("path")
-            for frame in (FRAME.match(str(text)) for text in stack)
+            frame.path
+            for frame in (parse_frame(str(text)) for text in stack)
             if frame is not None
-            and int(frame.group("number") or 0) == found["line"]
-            and str(frame.group("path")).endswith(found["file"])
+            and frame.code is not None
+            and frame.line == found["line"]
+            and frame.path.endswith(found["file"])
         ]
         if paths:
-            found["file"] = str(paths[-1])
+            found["file"] = paths[-1]
             at = found["file"], found["line"]
             if found["row"] == "counter" and uses.sets_key_at(*at, of_size=True):
                 advise(found, "size as a key", at=short_place(*at))

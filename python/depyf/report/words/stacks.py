@@ -4,11 +4,12 @@ import ast
 import os
 import re
 from functools import lru_cache
-from typing import Any, Iterable, List, Match, Sequence, Tuple
+from typing import Any, Iterable, List, Sequence, Tuple
 
 from depyf import compiling
 from depyf.advice import uses
 from depyf.terminal import on_one_line
+from depyf.trace.frames import parse_frame
 
 #: files of Python's own library, and what torch puts in the place of some of its functions
 _OF_PYTHON = re.compile(
@@ -46,11 +47,11 @@ def _calling_frames(stack: Sequence[str]) -> Tuple[List[Tuple[str, str, str]], b
     """
     frames: List[Tuple[str, str, str]] = []
     for index, text in enumerate(stack):
-        match = FRAME.match(text)
-        if match is not None and match.group("file"):
-            below = [one for one in stack[index + 1 : index + 3] if not FRAME.match(one)]
+        frame = parse_frame(text)
+        if frame is not None and frame.code is None:
+            below = [one for one in stack[index + 1 : index + 3] if parse_frame(one) is None]
             marks = below[1] if len(below) > 1 and _MARKS.match(below[1]) else ""
-            frames.append((match.group("file"), below[0] if below else "", marks))
+            frames.append((frame.path, below[0] if below else "", marks))
     inside = False
     while frames and _OF_PYTHON.search(frames[-1][0]):
         frames.pop()
@@ -99,12 +100,6 @@ _LIBRARY = re.compile(
     r"|launch([/\\]\w+)?|__main__)\.py$|[/\\]bin[/\\][^/\\.]+$"
     r"|[/\\]__transformed_code_\d+_for_[^/\\]*$"
 )
-FRAME = re.compile(
-    r'^\s*File "(?P<file>(?s:.+?))", line (?P<line>\d+)|^(?P<path>(?s:.+?)):(?P<number>\d+)'
-    r" in [^:\n]+: ?(?P<code>.*)$"
-)
-#: a frame as a traceback has it, with its function
-FRAME_IN = re.compile(r'^\s*File "(?P<file>(?s:.+?))", line (?P<line>\d+), in (?P<name>.+)')
 
 
 _DUMPED = re.compile(r"[/\\]__transformed_code_\d+_for_")
@@ -161,18 +156,9 @@ def users_line(stack: Iterable[Any]) -> Line:
     return found[-1] if found else ("", 0, "")
 
 
-def _place(frame: "Match[str]") -> Tuple[str, int]:
-    """(file, line) of a line that `FRAME` matches."""
-    return (
-        str(frame.group("file") or frame.group("path")),
-        int(frame.group("line") or frame.group("number")),
-    )
-
-
 def frame_places(stack: Iterable[Any]) -> List[Tuple[str, int]]:
     """(file, line) of each frame of a stack, outermost first."""
-    frames = map(FRAME.match, map(str, stack))
-    return [_place(frame) for frame in frames if frame is not None]
+    return [frame[:2] for frame in map(parse_frame, map(str, stack)) if frame is not None]
 
 
 def users_frames(stack: Iterable[Any]) -> List[Line]:
@@ -180,14 +166,11 @@ def users_frames(stack: Iterable[Any]) -> List[Line]:
     found: List[Line] = []
     stack = [str(text) for text in stack]
     for text, following in zip(stack, stack[1:] + [""]):
-        frame = FRAME.match(text)
-        if frame is None:
-            continue
-        filename, line = _place(frame)
-        if not in_library(filename):
-            code = frame.group("code") if frame.group("path") else following.strip()
+        frame = parse_frame(text)
+        if frame is not None and not in_library(frame.path):
+            code = frame.code if frame.code is not None else following.strip()
             code = code if not code.startswith('File "') else ""
-            found.append((filename, line, code))
+            found.append((frame.path, frame.line, code))
     return found
 
 

@@ -19,13 +19,10 @@ from depyf.plain import file_of, name_of
 from depyf.report import words
 from depyf.torch import compat, guards
 from depyf.trace.breaks import own_place
+from depyf.trace.frames import parse_frame
 from depyf.trace.guard_text import ModuleFiles, guards_of_tree_text, make_guard, name_whole_paths
 from depyf.trace.names import resumed
 from depyf.trace.records import Resets
-
-#: a frame of a stack, as `stack_lines` gives it
-_FRAME = re.compile(r"(.*):(\d+) in (\S+): ", re.DOTALL)
-
 
 #: a line of a program that raises by itself
 _RAISES = re.compile(r"\s*(raise|assert)\b")
@@ -120,12 +117,12 @@ def name_running(run: Run) -> None:
                 name = entry.aliases.get(rest.name, rest.name)
                 rests.setdefault((file_of(code), name_of(code)), set()).add(name)
     for entry in run.unattributed:
-        begun = _FRAME.match(entry.user_stack[-1]) if entry.user_stack else None
+        begun = parse_frame(entry.user_stack[-1]) if entry.user_stack else None
         if begun is None or entry.finished or entry.failure or entry.hooked or entry.qualname:
             continue
-        file, line, name = begun.groups()
+        file, line, name = begun[:3]
         whole, after = resumed(name)
-        entry.qualname = resumed_after(whole, after or int(line)) if whole else name
+        entry.qualname = resumed_after(whole, after or line) if whole else name
         entry.detail = words.RUNNING
         known = rests.get((file, name), set())
         if len(known) == 1:

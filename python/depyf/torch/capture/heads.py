@@ -12,7 +12,8 @@ from typing import Any, Dict, List, Mapping, Tuple
 from depyf.interrupts import pass_on
 from depyf.model import Entry, Function
 from depyf.plain import attribute_of, class_name, file_of, is_one_of, member_of
-from depyf.terminal import parse_place, shown
+from depyf.terminal import shown
+from depyf.trace.frames import parse_place
 from depyf.torch.fullcode import defaults_of
 from depyf.trace.breaks import own_place
 from depyf.trace.graph_rows import OPERATION

@@ -6,7 +6,7 @@ from depyf.interrupts import pass_on
 from depyf.model import Entry, Function, GraphBreak, Run
 from depyf.report import words
 from depyf.report.overview import Node, nodes_of
-from depyf.terminal import parse_place
+from depyf.trace.frames import parse_place
 
 
 def reasons_of_failures(nodes: Sequence[Node]) -> Dict[str, str]:

@@ -7,23 +7,15 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 
 from depyf.terminal import place
 from depyf.torch import compat
-
-_FRAME = re.compile(r'^\s*File "(?P<path>.*)", line (?P<line>\d+), in (?P<name>.*)$')
-
+from depyf.trace.frames import frames_of_text
 
 _OWN = re.compile(r"[/\\]depyf[/\\]torch[/\\](state\.py|numbers[/\\]\w+\.py)$")
 
 
 def user_stack(text: Optional[str]) -> List[Tuple[str, int, str, str]]:
     """(path, line, function, code) for each frame of a node's stack trace, outermost first."""
-    frames: List[Tuple[str, int, str, str]] = []
-    for line in (text or "").splitlines():
-        match = _FRAME.match(line)
-        if match:
-            frames.append((match.group("path"), int(match.group("line")), match.group("name"), ""))
-        elif frames and not frames[-1][3] and line.strip(" ^~"):
-            frames[-1] = frames[-1][:3] + (line.strip(),)
-    return [frame for frame in frames if not _OWN.search(frame[0])]
+    frames = [one for one in frames_of_text(text or "") if not _OWN.search(one.path)]
+    return [(one.path, one.line, one.name, one.code or "") for one in frames]
 
 
 def place_of(text: Optional[str]) -> Dict[str, Any]:
