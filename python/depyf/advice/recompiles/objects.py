@@ -37,6 +37,14 @@ def f(x, function):
 
 result = [f(torch.ones(3), eval("lambda x: x * 2")) for _ in range(3)]
 """
+_TWICE = """
+@torch.compile(backend="eager")
+def f(x, h, c):
+    return x * h + c
+
+zeros = torch.zeros(3)
+result = [f(torch.ones(3), *pair) for pair in ((zeros, zeros), (torch.ones(3), torch.zeros(3)))]
+"""
 _LAYERS = """
 class Layer(torch.nn.Module):
     def __init__(self, index):
@@ -325,6 +333,18 @@ def double(x):
 
 result = [f(torch.ones(3), double) for _ in range(3)]
 """,
+            )
+        ],
+    ),
+    row(
+        "one object for two",
+        "",
+        [
+            helps(
+                "Code for one object that is passed twice does not fit two. Pass two at each call: "
+                "of a tensor that is not changed in place, a clone.",
+                _TWICE,
+                _TWICE.replace("(zeros, zeros)", "(zeros, zeros.clone())"),
             )
         ],
     ),

@@ -70,6 +70,9 @@ _OPTIMIZER_STATE = re.compile(
     r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
 )
 _NONE = re.compile(r"^(?P<name>\S+) is (?P<not>not )?None$")
+#: that two names are of one object, and how torch tells that it found one tensor for two
+_SAME = re.compile(r"^(?P<one>[^\s()]+) is (?P<other>[^\s()]+)$")
+_TWICE = re.compile(r'^Duplicate tensors found: \["(?P<one>[^"]+)", "(?P<other>[^"]+)"\]$')
 _RANGE = re.compile(r"\.size\(\)\[\d+\]|<=|>=|\bNe\(|\bEq\(|!=|<|>| % ")
 _OF_SHAPE = re.compile(r"\.(size|stride|storage_offset)\(\)")
 _FROM_TWO = re.compile(r"^2 <= (?P<name>\S+)\.size\(\)\[(?P<index>\d+)\]$")
@@ -329,6 +332,20 @@ def _describe_member(found: Said, match: Match[str]) -> None:
     advise(found, "what a set holds")
 
 
+def _describe_same(found: Said, match: Match[str]) -> None:
+    names = match.group("one"), match.group("other")
+    found.update(kind="object", name=names[0])
+    found["words"] = "`%s` and `%s` were one object, are two" % names
+    advise(found, "one object for two", one=names[0], other=names[1])
+
+
+def _describe_twice(found: Said, match: Match[str]) -> None:
+    names = match.group("one"), match.group("other")
+    found.update(kind="object", name=names[0])
+    found["words"] = "`%s` and `%s` were two tensors, are one" % names
+    advise(found, "one object for two", one=names[0], other=names[1])
+
+
 def _describe_freed(found: Said, match: Match[str]) -> None:
     found.update(kind="object", name=match.group("name"))
     found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
@@ -509,6 +526,8 @@ _FORMS: Tuple[
     (_KEYS_CHANGED.search, _describe_keys),
     (_value_was, _describe_value),
     (_NONE.match, _describe_none),
+    (_SAME.match, _describe_same),
+    (_TWICE.match, _describe_twice),
     (_NO_FUNCTION.match, _describe_no_function),
     (_HASATTR.match, _describe_attribute),
     (_condition, _describe_condition),
