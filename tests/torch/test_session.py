@@ -64,6 +64,43 @@ def test_a_captured_run_can_be_dumped(tmp_path):
     assert sorted(os.listdir(again)) == sorted(os.listdir(folder))
 
 
+@pytest.mark.parametrize(
+    "file, kind",
+    [
+        ("full_code_for_broken_0.py", "full code"),
+        ("depyf.json", "depyf.json"),
+        ("README.md", "README.md"),
+        ("index.html", "index.html"),
+        ("Captured_Graph.tables.txt", "Captured_Graph.tables.txt"),
+    ],
+)
+def test_a_dump_of_a_captured_run_raises_where_it_is_not_whole(tmp_path, monkeypatch, file, kind):
+    from depyf import files
+
+    with depyf.capture() as run:
+        compiled(broken)(torch.ones(3))
+
+    def failing(call, at):
+        def full(*arguments, **keywords):
+            if os.path.basename(str(arguments[at])) == file:
+                raise OSError(28, "No space left on device")
+            return call(*arguments, **keywords)
+
+        return full
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.os, "replace", failing(files.os.replace, 1))
+        patched.setattr(files.io, "open", failing(files.io.open, 0))
+        with pytest.raises(
+            OSError, match="No space left on device; not written: " + kind
+        ) as caught:
+            run.dump(str(tmp_path / "dump"))
+    assert str(tmp_path / "dump") in str(caught.value)
+    # what was not written there is nothing that a later dump lacks
+    again = run.dump(str(tmp_path / "again"))
+    assert file in os.listdir(again) and "depyf.json" in os.listdir(again)
+
+
 def test_unknown_function_names_those_that_are_there():
     with depyf.capture() as run:
         compiled(double)(torch.ones(3))

@@ -208,7 +208,8 @@ class Run:
         Returns:
             The absolute path of the folder.
         Raises:
-            OSError: the folder cannot be made or written.
+            OSError: the folder cannot be made, or a file of it cannot be written; the others are
+                there.
         """
         return Writers.dump(self, folder)
 

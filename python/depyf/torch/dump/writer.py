@@ -564,9 +564,17 @@ def dump_run(run: Run, folder: str) -> str:
     for entry in run.entries():
         for artifact in entry.artifacts:  # those of an earlier dump are read back and written again
             artifact._text, artifact.path = artifact.text, None
-    writer.opened(session)
-    for function in run.functions:
-        for entry in function.entries:
-            writer.entry_seen(session, function, entry)
-    writer.closed(session)
+    # of this folder alone; another dump of the run may lack files, too
+    others, run._unwritten = run._unwritten, {}
+    try:
+        writer.opened(session)
+        for function in run.functions:
+            for entry in function.entries:
+                writer.entry_seen(session, function, entry)
+        writer.closed(session)
+        lacks = summary.unwritten(run._unwritten)
+    finally:
+        run._unwritten = others
+    if lacks:
+        raise OSError("%s is incomplete: %s" % (writer.folder, lacks))
     return writer.folder
