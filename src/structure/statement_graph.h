@@ -327,6 +327,9 @@ class StatementGraph {
   void find_merges(RegionId r, const std::vector<std::uint32_t>* only, TryShape& shape);
   /// Takes the returns that stand inside of the statement off the merges.
   void drop_returns_inside(RegionId r, const Context& ctx, TryShape& shape);
+  /// Of several returns that only the statement leads to: the one that follows it; none where the
+  /// rows tell that each stands inside.
+  std::uint32_t return_behind(RegionId r, std::span<const std::uint32_t> returns) const;
   /// `else`: reached from the protected code alone, while the handlers go elsewhere.
   void find_else(RegionId r, const Context& ctx, TryShape& shape);
   void find_next(RegionId r, const Context& ctx, TryShape& shape);

@@ -91,8 +91,9 @@ void StatementGraph::drop_returns_inside(RegionId r, const Context& ctx, TryShap
       if (!copied_return(m)) kept.push_back(m);
     if (kept.empty() && !subtree_reaches(shape.node, ctx.follow)) {
       // what a context manager that swallows the exception goes on with follows the `with`
-      kept.push_back(
-          std::find(merges.begin(), merges.end(), resume) != merges.end() ? resume : merges.back());
+      const bool resumes = std::find(merges.begin(), merges.end(), resume) != merges.end();
+      const std::uint32_t behind = resumes ? resume : return_behind(r, merges);
+      if (behind != kNone) kept.push_back(behind);
     }
     merges = kept;
   } else if (merges.size() == 1 && copied_return(merges[0]) && forward_in_[merges[0]] == 1 &&
@@ -103,6 +104,25 @@ void StatementGraph::drop_returns_inside(RegionId r, const Context& ctx, TryShap
   }
   if (merges.size() == 1 && copied_return(merges[0]) && subtree_reaches(shape.node, ctx.follow))
     merges.clear();  // something runs into what follows the statement, so nothing may stand between
+}
+
+std::uint32_t StatementGraph::return_behind(RegionId r,
+                                            std::span<const std::uint32_t> returns) const {
+  const StructRegion& region = s_.regions[r.index];
+  if (!s_.source_layout_tells() || region.kind != RegionKind::Finally) return returns.back();
+  // A return from inside has the row of the copy of the `finally` before it, and so has one that
+  // nobody wrote.
+  const std::int32_t last = last_line_under(wrapped(region.parent, region.handler));
+  std::uint32_t behind = kNone;
+  for (std::uint32_t t : returns) {
+    const std::int32_t line = first_line(t);
+    if (line <= 0 || last <= 0) return returns.back();
+    if (line > last && (behind == kNone || line > first_line(behind))) behind = t;
+  }
+  if (behind != kNone) return behind;
+  const auto none =
+      std::ranges::find_if(returns, [&](std::uint32_t t) { return s_.is_none(s_.nodes[t].value); });
+  return none != returns.end() ? *none : kNone;
 }
 
 void StatementGraph::find_else(RegionId r, const Context& ctx, TryShape& shape) {
