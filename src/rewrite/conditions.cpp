@@ -20,6 +20,8 @@ class Branches {
   void restore() {
     ListRefs lists;
     collect_lists(r_.ast, r_.body, lists);
+    if (columns_.known() || columns_.only_rows())
+      r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return take_out(list); });
     // In the place of an `elif` nothing may follow.
     for (ListRef at : lists)
       if (at.which == ListRef::Orelse && r_.ast[at.owner].kind == StmtKind::If &&
@@ -40,6 +42,76 @@ class Branches {
     if (handler.size() > 1)  // a jump may have the row of what comes before it
       end = std::max(end, row(handler[handler.size() - 2]) + 1);
     return r_.ast[handler.back()].body.empty() && end > 0 && row(id) >= end + 2;
+  }
+
+  SourceRows rows_of(std::span<const StmtId> list) const {
+    SourceRows all;
+    for (StmtId id : list) {
+      const SourceRows rows = columns_.rows(id);
+      all.add(rows.first);
+      all.add(rows.last);
+    }
+    return all;
+  }
+
+  /// `if a: b() else: raise E`, and what follows it: where the other branch leaves, the graph has
+  /// that in the branch that goes on, but its rows are behind those of the other.
+  bool take_out(std::vector<StmtId>& list) {
+    bool changed = false;
+    std::vector<StmtId> rest;  // backwards
+    for (std::size_t i = list.size(); i-- > 0;) {
+      changed |= take_out_of(list[i], rest);
+      rest.push_back(list[i]);
+    }
+    if (changed) list.assign(rest.rbegin(), rest.rend());
+    return changed;
+  }
+
+  /// The `else` at `column` that holds `list`: guards in it become `elif`, as columns tell. Rows
+  /// alone do not: that is the more frequent form.
+  std::span<StmtId> chained(std::span<const StmtId> list, std::optional<std::uint32_t> column) {
+    std::size_t guards = 0;
+    while (guards + 1 < list.size() && is_guard(list[guards]) &&
+           (!columns_.known() || (column && place(list[guards], *column) == Place::Elif)))
+      ++guards;
+    std::span<StmtId> orelse = r_.ast.arena.copy(list.subspan(guards));
+    for (; guards > 0; --guards) {
+      Stmt& guard = r_.ast[list[guards - 1]];
+      guard.orelse = orelse;
+      guard.flag = kElseWritten;
+      orelse = r_.one(list[guards - 1]);
+    }
+    return orelse;
+  }
+
+  bool take_out_of(StmtId id, std::vector<StmtId>& rest) {
+    Stmt& s = r_.ast[id];
+    if (s.kind != StmtKind::If || s.flag == kElseWritten || s.body.size() < 2) return false;
+    const bool ends = never_ends(r_.ast, s.body), other_behind = s.orelse.empty();
+    if (other_behind ? !ends || rest.empty() : ends && !rest.empty()) return false;
+    if (!other_behind && !never_ends(r_.ast, s.orelse)) return false;
+    const std::int32_t last = columns_.rows(s.body.back()).first;
+    if (last <= columns_.rows(other_behind ? rest.back() : s.orelse[0]).first) return false;
+    const std::vector<StmtId> other = other_behind
+                                          ? std::vector<StmtId>(rest.rbegin(), rest.rend())
+                                          : std::vector<StmtId>(s.orelse.begin(), s.orelse.end());
+    if (!never_ends(r_.ast, other)) return false;
+    const SourceRows between = rows_of(other);
+    std::size_t stays = s.body.size();
+    while (stays > 0 && columns_.rows(s.body[stays - 1]).first > between.last) --stays;
+    if (stays == 0 || stays == s.body.size() || rows_of(s.body.first(stays)).last >= between.first)
+      return false;
+    const std::span<StmtId> behind = s.body.subspan(stays);
+    if (is_jump(behind[0])) return false;  // it may have the row of another one
+    if (other_behind) {
+      s.orelse = chained(other, columns_.start(behind));
+      rest.clear();
+    }
+    s.flag = kElseWritten;
+    s.body = s.body.first(stays);
+    rest.insert(rest.end(), behind.rbegin(), behind.rend());
+    r_.jumps_settled = false;
+    return true;
   }
 
   void join_tries(const ListRefs& lists) {
