@@ -5,7 +5,14 @@ import types
 
 import pytest
 
-from depyf.legend import legend, random_note, table_of_globals, unused_note, wrapped
+from depyf.legend import (
+    declared_note,
+    legend,
+    random_note,
+    table_of_globals,
+    unused_note,
+    wrapped,
+)
 
 Stats = collections.namedtuple("Stats", "mean count")
 
@@ -73,3 +80,16 @@ def test_no_line_is_too_wide():
     text += wrapped("A file: /%s/program.py:12" % ("a_folder_in_a_folder" * 6))
     assert max(map(len, text.splitlines())) <= 100
     assert "x" * 90 in legend("it", {}, {"it": "x" * 150}).replace("\n#     ", "")
+
+
+def test_what_declares_variables_is_said_to_never_run():
+    source = (
+        "def f(state):\n    if False:\n        j = None\n        k = None\n"
+        "    return (lambda: j).__closure__[0], (lambda: k).__closure__[0]\n"
+    )
+    told = declared_note(source)
+    assert "never runs" in told and told.rstrip().endswith("j, k.")
+    assert all(line.startswith("#") for line in told.strip("\n").split("\n"))
+    cells = "def f(j):\n    if False:\n        j = None\n        lambda: j\n    return j\n"
+    assert declared_note(cells) == ""  # unused_note() tells of these
+    assert declared_note("def f():\n    if False:\n        j\n") == ""

@@ -288,6 +288,23 @@ def unused_note(source: str) -> str:
     return "\n" + wrapped(text)
 
 
+_DECLARED = re.compile(r"(?m)^( +)if False:\n((?:\1 +\w+ = None\n)+)(?!\1 )")
+
+
+def declared_note(source: str) -> str:
+    """Comment lines on assignments in `source` that only make variables of names."""
+    if "if False:" not in source:
+        return ""
+    names = [name for _, body in _DECLARED.findall(source) for name in re.findall(r"(\w+) =", body)]
+    if not names:
+        return ""
+    text = (
+        "The code below `if False:` never runs. It declares variables of the function, which binds "
+        "them nowhere else itself: %s." % ", ".join(dict.fromkeys(names))
+    )
+    return "\n" + wrapped(text)
+
+
 _UNUSED_RESULT = re.compile(r"(?m)^ *(__compiled_fn_\d+)\(")
 
 

@@ -25,6 +25,7 @@ from depyf.legend import (
     cell_note,
     contents_note,
     copied_back_note,
+    declared_note,
     graph_calls_note,
     legend,
     lifetime_note,
@@ -80,6 +81,7 @@ def _notes_of_torch(source: str, code: types.CodeType, updated: Mapping[str, int
     own_values = own_value_note(source, _cells(code))
     texts = cell_note(source), own_values, unused_note(source), random_note(source)
     more = (
+        declared_note(source),
         copied_back_note(source),
         base_class_note(source),
         contents_note(source),
