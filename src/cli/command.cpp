@@ -356,9 +356,7 @@ std::vector<std::string> left_out(const Check& check) {
   return out;
 }
 
-std::string python_name(PyVersion version) {
-  return "CPython " + std::to_string(version.major) + "." + std::to_string(version.minor);
-}
+std::string python_name(PyVersion version) { return "CPython " + version.number(); }
 
 /// The code objects that are below the plain form.
 std::vector<bool> fallen_codes(const Module& module, const Decompiled& decompiled) {
@@ -390,7 +388,7 @@ Check check_source(Module& module, const Decompiled& decompiled, const std::file
       module.version, decompiled.source.text, path.filename().string(), module.optimization);
   if (!compiled) {
     check.outcome = Check::NoInterpreter;
-    const std::string number = "3." + std::to_string(module.version.minor);
+    const std::string number = module.version.number();
     const std::string obstacle = Process::obstacle();
     if (!obstacle.empty()) {
       check.detail = python_name(module.version) + " could not be started (" + obstacle + ")";

@@ -108,7 +108,7 @@ std::vector<std::string> split(std::string_view text, char by) {
 
 /// Where an interpreter of this version may be, in the order of preference.
 std::vector<std::string> candidates(PyVersion version) {
-  const std::string number = std::to_string(version.major) + "." + std::to_string(version.minor);
+  const std::string number = version.number();
   const std::string name = "python" + number;
   std::vector<std::string> found;
   auto add = [&](const fs::path& path) {
@@ -165,7 +165,7 @@ std::unique_ptr<Interpreter> Interpreter::start(const std::string& program,
   const std::optional<std::string> hello =
       read_line(*started->process_, Clock::now() + time_limit());
   if (!hello || !hello->starts_with("python 3.")) return nullptr;
-  if (wanted && *hello != "python 3." + std::to_string(wanted->minor)) return nullptr;
+  if (wanted && *hello != "python " + wanted->number()) return nullptr;
   return started;
 }
 
@@ -221,16 +221,15 @@ Reply Reply::failure(std::string_view why) {
 
 std::unique_ptr<Interpreter> Interpreters::start(PyVersion version) {
   std::unique_lock lock(mutex_);
-  if (auto it = programs_.find(version.minor); it != programs_.end()) {
+  if (auto it = programs_.find(version); it != programs_.end()) {
     if (it->second.empty()) return nullptr;
     const std::string program = it->second;
     lock.unlock();
     return Interpreter::start(program, version);
   }
   std::vector<std::string> programs = candidates(version);
-  if (host_.version && host_.version->minor == version.minor)
-    programs.insert(programs.begin(), host_.program);
-  std::string& found = programs_[version.minor];
+  if (host_.version == version) programs.insert(programs.begin(), host_.program);
+  std::string& found = programs_[version];
   for (const std::string& program : programs)
     if (std::unique_ptr<Interpreter> started = Interpreter::start(program, version)) {
       found = program;
@@ -242,9 +241,9 @@ std::unique_ptr<Interpreter> Interpreters::start(PyVersion version) {
 std::optional<Reply> Compiler::compile(PyVersion version, std::string_view source,
                                        std::string_view filename, int optimize) {
   const HostPython& host = interpreters_.host();
-  if (in_process_ && host.compile && host.version && host.version->minor == version.minor)
+  if (in_process_ && host.compile && host.version == version)
     return host.compile(source, filename, optimize);
-  std::unique_ptr<Interpreter>& worker = workers_[version.minor];
+  std::unique_ptr<Interpreter>& worker = workers_[version];
   // One that was lost, perhaps for what it was given before, is replaced.
   Reply reply;
   for (int attempt = 0; attempt < 2; ++attempt) {

@@ -84,7 +84,7 @@ class Interpreters {
  private:
   HostPython host_;
   std::mutex mutex_;
-  std::map<std::uint8_t, std::string> programs_;  // by minor version; empty: there is none
+  std::map<PyVersion, std::string> programs_;  // empty: there is none
 };
 
 /// Compiles for one thread, with one interpreter for each version, which is started when first
@@ -101,7 +101,7 @@ class Compiler {
  private:
   Interpreters& interpreters_;
   bool in_process_;
-  std::map<std::uint8_t, std::unique_ptr<Interpreter>> workers_;
+  std::map<PyVersion, std::unique_ptr<Interpreter>> workers_;
 };
 
 }  // namespace depyf::cli

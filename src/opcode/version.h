@@ -11,6 +11,9 @@ struct PyVersion {
   std::uint8_t minor = 0;
   constexpr auto operator<=>(const PyVersion&) const = default;
 
+  /// As people write it: "3.14".
+  std::string number() const { return std::to_string(major) + "." + std::to_string(minor); }
+
   /// co_posonlyargcount, and the method `replace` (3.8, PEP 570).
   constexpr bool has_positional_only() const { return *this >= PyVersion{3, 8}; }
   /// co_linetable in place of co_lnotab (3.10, PEP 626).
@@ -34,6 +37,10 @@ struct PyVersion {
   /// once more.
   constexpr bool may_iterate_twice() const {
     return *this >= PyVersion{3, 13} && *this < PyVersion{3, 14};
+  }
+  /// `with` looks up `__exit__` before it calls `__enter__` (3.14; `async with` up to 3.8).
+  constexpr bool looks_up_exit_first(bool async) const {
+    return *this >= PyVersion{3, 14} || (async && *this < PyVersion{3, 9});
   }
   /// The body of a class stores its own first line in `__firstlineno__`.
   constexpr bool has_class_lines() const { return *this >= PyVersion{3, 13}; }

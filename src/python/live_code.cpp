@@ -489,14 +489,11 @@ std::uint32_t ObjectTable::index_of(PyObject* object) {
 
 PyVersion running_version() {
   const char* text = Py_GetVersion();  // "3.11.7 (main, …"
-  PyVersion version;
   const char* end = text + std::strlen(text);
   unsigned major = 0, minor = 0;
   const auto dot = std::from_chars(text, end, major).ptr;
   if (dot != end) std::from_chars(dot + 1, end, minor);
-  version.major = static_cast<std::uint8_t>(major);
-  version.minor = static_cast<std::uint8_t>(minor);
-  return version;
+  return {static_cast<std::uint8_t>(major), static_cast<std::uint8_t>(minor)};
 }
 
 Module from_live_code(PyObject* code, PyObject* code_type, ObjectTable& objects, bool set_literals,

@@ -662,17 +662,14 @@ class Dispatch {
     return fresh();
   }
 
-  /// The methods of `with`, in the order in which the interpreter looks them up: up to 3.13 that of
-  /// the entry first, but for `async with` of 3.7 and 3.8.
+  /// The methods of `with`, in the order in which the interpreter looks them up.
   void enter(ValueId id, ExprId manager, std::vector<StmtId>& out) {
     const Value v = s_.at(id);
     const bool async = v.op == Op::ASYNC_WITH_ENTER;
-    const int minor = s_.module.version.minor;
-    const bool exit_first = minor >= 14 || (async && minor <= 8);
     const ExprId exit = attribute(manager, async ? "__aexit__" : "__exit__");
     const ExprId enter = attribute(manager, async ? "__aenter__" : "__enter__");
     const ExprId leaves = result(id, 0), entered = result(id, 1);
-    if (exit_first) {
+    if (s_.module.version.looks_up_exit_first(async)) {
       assign(out, leaves, exit, origin(v));
       assign(out, entered, call({enter}), origin(v));
       return;

@@ -25,8 +25,7 @@ std::optional<std::string> arguments_difference(Comparison& with, CodeId id_a, C
     return std::string(what) + " " + std::to_string(p) + ", but the other has " + std::to_string(q);
   };
   if (x.version != y.version)
-    return "the versions differ: 3." + std::to_string(x.version.minor) + " and 3." +
-           std::to_string(y.version.minor);
+    return "the versions differ: " + x.version.number() + " and " + y.version.number();
   if (x.argcount != y.argcount) return numbers("argument count", x.argcount, y.argcount);
   if (x.posonlyargcount != y.posonlyargcount)
     return numbers("number of positional-only arguments", x.posonlyargcount, y.posonlyargcount);
