@@ -124,17 +124,26 @@ def test_the_names_of_torch_that_occur_are_explained(broken):
     assert example in sources
 
 
-def test_a_rest_goes_on_with_its_line_or_with_another(broken):
-    for path in broken.glob("__transformed_code_*"):
-        for after, first in re.findall(
-            r"resumed after line (\d+), from line (\d+) on", unwrapped(path.read_text())
-        ):
-            assert after != first
-
-
 def several_times(x, why):
     print(why)
     return x + len(why)
+
+
+def test_a_rest_goes_on_with_its_line_or_with_another(broken, tmp_path):
+    goes_on = re.compile(r"resumed after line (\d+)(?: \([^()]*\))?, (with the rest|from line \d+)")
+    torch._dynamo.reset()
+    with depyf.prepare_debug(str(tmp_path)):
+        torch.compile(several_times, backend="eager")(torch.ones(3), "a")
+    first = several_times.__code__.co_firstlineno
+    in_log = several.__code__.co_firstlineno + 5
+    for folder, said in (
+        (broken, (str(in_log), "with the rest")),
+        (tmp_path, (str(first + 1), "from line %d" % (first + 2))),
+    ):
+        texts = [unwrapped(path.read_text()) for path in folder.glob("__transformed_code_*")]
+        found = goes_on.findall("".join(texts))
+        assert said in found
+        assert all(one[1] != "from line %s" % one[0] for one in found)
 
 
 def test_a_reason_that_all_earlier_compiles_have_is_told_once(tmp_path):
