@@ -572,20 +572,37 @@ def long_options(shell, script, verb):
     return {"--" + name for name in rows}
 
 
+def verbs():
+    """(those of the core, verb of the package -> its long options), as the help has them."""
+    help_ = run("--help").stdout
+    named = dict.fromkeys(re.findall(r"(?m)^(?:usage:)? +depyf (\w+)", help_))
+    helps = {verb: run(verb, "--help").stdout for verb in named}
+    native = [verb for verb in named if helps[verb] == helps["decompile"]]
+    listed = r"(?m)^ +(?:-\w, )?(--[a-z][a-z-]+)"
+    return native, {
+        verb: set(re.findall(listed, helps[verb])) for verb in named if verb not in native
+    }
+
+
+def test_verbs_are_found_in_the_help():
+    native, package = verbs()
+    assert {"decompile", "completion"} <= set(native) and {"run", "try"} <= set(package)
+    assert all("--help" in options for options in package.values())
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_names_every_command(shell):
     script = run("completion", shell).stdout
-    for verb in ("decompile", "dis", "dump", "compare", "run", "report", "diff"):
+    native, package = verbs()
+    for verb, options in package.items():
+        assert long_options(shell, script, verb) == options, verb
+    for verb in native:
         assert re.search(r"\b%s\b" % verb, script), verb
-        if verb in ("run", "report", "diff"):
-            help_ = run(verb, "--help").stdout
-            wanted = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z][a-z-]+)", help_))
-            assert long_options(shell, script, verb) == wanted, verb
-        else:
+        if verb != "completion":  # which takes the name of a shell
             assert {"--help", "--python"} <= long_options(shell, script, verb), verb
-    native = ("decompile", "dis", "dump", "compare")
     help_ = re.sub(r"(?s)\nexit code.*", "", run("decompile", "--help").stdout)
-    offered = set().union(*(long_options(shell, script, verb) for verb in native))
+    with_options = [verb for verb in native if verb != "completion"]
+    offered = set().union(*(long_options(shell, script, verb) for verb in with_options))
     assert offered == set(re.findall(r"--[a-z][a-z-]+", help_)) - {"--version"}
     if shutil.which(shell):
         assert subprocess.run([shutil.which(shell), "-n"], input=script.encode()).returncode == 0
@@ -604,9 +621,13 @@ def test_completion_of_the_native_program_offers_what_it_has(shell, tmp_path):
     program.symlink_to(NATIVE_PROGRAM)
     script = subprocess.check_output([str(program), "completion", shell]).decode()
     assert "@" not in script.replace('"$@"', "")
-    assert all(word in script for word in ("decompile", "dis", "dump", "compare", "code"))
-    foreign = r"\b(run|report|diff|recompiles|nonfinite|backend|guards|caches|page)\b"
-    assert re.findall(foreign, script) == []
+    native, package = verbs()
+    assert all(word in script for word in [*native, "code"])
+    with_options = [verb for verb in native if verb != "completion"]
+    offered = set().union(*(long_options(shell, script, verb) for verb in with_options))
+    foreign = set().union(*package.values()) - offered
+    assert re.findall(r"\b(%s)\b" % "|".join(package), script) == []
+    assert [one for one in foreign if re.search(r"(--|-l )%s\b" % one[2:], script)] == []
     registered = {
         "bash": "complete -o filenames -F _depyf_0_1_0_linux depyf-0.1.0-linux",
         "zsh": "compdef _depyf_0_1_0_linux depyf-0.1.0-linux",
