@@ -104,7 +104,7 @@ void StatementGraph::add_ways_of_blocks(const std::vector<std::uint32_t>& entrie
         for (RegionId r = node.region; r && !cleans_up(s_.regions[r.index].kind);
              r = s_.regions[r.index].parent)
           if (s_.regions[r.index].entry == node.edges[k].to && entries_from_outside[r.index] > 1 &&
-              !six(r) && is_entered_again(r))
+              !pushes_six_values(r) && is_entered_again(r))
             t = try_node(r);
       }
       targets_[b * 2 + static_cast<std::uint32_t>(k)] = t;

@@ -53,7 +53,7 @@ class StatementGraph {
     if (is_try(n)) return s_.regions[n - blocks_].parent;
     return region_of(s_.regions[n - blocks_ - regions_].handler.index);
   }
-  bool six(RegionId r) const {
+  bool pushes_six_values(RegionId r) const {
     return r.index < s_.lifted.regions.size() &&
            s_.lifted.regions[r.index].entry == HandlerEntry::Six;
   }
@@ -357,13 +357,13 @@ class StatementGraph {
   // ---- up to 3.9, by offsets; empty where the order of the source is lost
   /// By block that ends in a test: the edge that leads to a written `else`, or -1; see find_elses.
   std::vector<std::int8_t> else_of_;
-  std::vector<std::uint32_t> phantom_;           // by region, see find_phantoms
-  std::vector<std::uint32_t> loop_end_, break_;  // by header, see find_breaks
+  std::vector<std::uint32_t> phantom_;                     // by region, see find_phantoms
+  std::vector<std::uint32_t> loop_end_, break_by_offset_;  // by header, see find_breaks
   // ---- from 3.10 on, by lines and columns
-  std::vector<std::int32_t> last_;     // by header: the last line of the loop
-  std::vector<std::uint32_t> left_;    // by header: the least column, see find_left
-  std::vector<std::uint32_t> breaks_;  // by header: where `break` leads, if add_breaks knows
-  std::uint32_t step_ = 0;             // see indentation
+  std::vector<std::int32_t> last_;            // by header: the last line of the loop
+  std::vector<std::uint32_t> left_;           // by header: the least column, see find_left
+  std::vector<std::uint32_t> break_by_line_;  // by header: where `break` leads, if add_breaks knows
+  std::uint32_t step_ = 0;                    // see indentation
 };
 
 }  // namespace depyf

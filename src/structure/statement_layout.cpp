@@ -146,7 +146,7 @@ bool StatementGraph::add_breaks() {
   for (const StructRegion& region : s_.regions)
     if (region.kind == RegionKind::Except || region.kind == RegionKind::Finally)
       is_handler[wrapped(region.parent, region.handler)] = 1;
-  std::vector<std::uint32_t>& best = breaks_;
+  std::vector<std::uint32_t>& best = break_by_line_;
   best.assign(n, kNone);
   for (std::uint32_t h = 0; h < n; ++h) {
     if (!header_[h]) continue;
@@ -321,7 +321,7 @@ void StatementGraph::find_loop_ends(std::vector<LoopPlace>& loops) {
         const bool leads_there = offset_of(behind) > loop.begin || loop_end_[behind] != 0 ||
                                  (is_block(behind) && s_.nodes[behind].term == TermKind::ForIter);
         if (leads_there) {
-          break_[loop.node] = behind;
+          break_by_offset_[loop.node] = behind;
           add_order(loop.node, behind);
         }
       }
@@ -334,7 +334,7 @@ void StatementGraph::find_breaks() {
   const std::uint32_t n = blocks_ + 2 * regions_;
   const Graph graph = graph_of_ways(n);
   loop_end_.assign(n, 0);
-  break_.assign(n, kNone);
+  break_by_offset_.assign(n, kNone);
   std::vector<LoopPlace> loops, breaks;
   for (std::uint32_t b = 0; b < blocks_; ++b) {
     const Node& node = s_.nodes[b];
@@ -367,7 +367,7 @@ void StatementGraph::find_breaks() {
     if (t == h || within(t, h) || !s_.is_ancestor(region_of(t), region_of(h)))
       continue;  // out of a loop without a back edge
     add_order(h, t);
-    if (break_[h] == kNone) break_[h] = t;
+    if (break_by_offset_[h] == kNone) break_by_offset_[h] = t;
   }
 }
 

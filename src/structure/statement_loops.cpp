@@ -24,43 +24,44 @@ StatementGraph::LoopShape StatementGraph::shape_of(std::uint32_t h, std::uint32_
         !in_source_order() && c != natural_exit && is_inline(h, c) && side_of(c, h) == Side::Inside;
     if (in_loop(c, h) || part_of_try(h, c) || later_case(c) || within(c, h) || written_inside)
       shape.inside.push_back(c);
-    else if (!in_source_order() || c == natural_exit || c == break_[h])
+    else if (!in_source_order() || c == natural_exit || c == break_by_offset_[h])
       shape.after.push_back(c);
     else
       unclear.push_back(c);
   }
   if (!unclear.empty()) {
     // Only `break` and the end of the test lead past the loop.
-    const std::unordered_set<std::uint32_t> behind = reachable({natural_exit, break_[h]}, h);
+    const std::unordered_set<std::uint32_t> behind =
+        reachable({natural_exit, break_by_offset_[h]}, h);
     for (std::uint32_t c : unclear) (behind.count(c) ? shape.after : shape.inside).push_back(c);
   }
-  const std::vector<std::uint32_t> breaks = ways_out_of(h, natural_exit, shape);
-  if (!break_.empty() && break_[h] != kNone) {
-    shape.exit = break_[h];
+  const std::vector<std::uint32_t> ways_out = ways_out_of(h, natural_exit, shape);
+  if (!break_by_offset_.empty() && break_by_offset_[h] != kNone) {
+    shape.exit = break_by_offset_[h];
     shape.else_needed = natural_exit != kNone && natural_exit != shape.exit;
-    shape.endless = std::find(breaks.begin(), breaks.end(), shape.exit) == breaks.end() &&
+    shape.endless = std::find(ways_out.begin(), ways_out.end(), shape.exit) == ways_out.end() &&
                     (natural_exit == kNone || ends_apart(h, natural_exit, shape.exit));
     return shape;
   }
-  if (breaks.empty()) return shape;
-  auto count = [&](std::uint32_t t) { return std::count(breaks.begin(), breaks.end(), t); };
+  if (ways_out.empty()) return shape;
+  auto count = [&](std::uint32_t t) { return std::count(ways_out.begin(), ways_out.end(), t); };
   // Where another way goes on, a return that both the body and the end of the loop lead to stands
   // in the body and in the `else`.
   const bool returns =
       natural_exit != kNone && copied_return(natural_exit) &&
-      std::ranges::any_of(breaks, [&](std::uint32_t t) { return !copied_return(t); });
+      std::ranges::any_of(ways_out, [&](std::uint32_t t) { return !copied_return(t); });
   if (natural_exit != kNone && count(natural_exit) > 0 && !returns) {
     shape.exit = natural_exit;
     return shape;
   }
-  std::uint32_t best = h < breaks_.size() ? breaks_[h] : kNone;
+  std::uint32_t best = h < break_by_line_.size() ? break_by_line_[h] : kNone;
   if (best != kNone && count(best) > 0) {
     shape.exit = best;
     shape.else_needed = natural_exit != kNone;
     return shape;
   }
   best = kNone;
-  for (std::uint32_t t : breaks) {
+  for (std::uint32_t t : ways_out) {
     if (t == natural_exit) continue;
     const bool follows = std::find(shape.after.begin(), shape.after.end(), t) != shape.after.end();
     if ((((!follows || is_inline(h, t)) && forward_in_[t] == 1) || copied_return(t)) &&
@@ -92,7 +93,7 @@ std::vector<std::uint32_t> StatementGraph::ways_out_of(std::uint32_t h, std::uin
   // it is inside too.
   SmallVector<std::uint32_t, 64> stack{h};
   for (std::uint32_t c : shape.inside) stack.push_back(c);
-  std::vector<std::uint32_t> breaks;
+  std::vector<std::uint32_t> ways_out;
   auto outside = [&](std::uint32_t t) {
     if (t == h) return false;
     if (!s_.is_function() && const_return(t)) return true;  // no statement ends a module or class
@@ -109,10 +110,10 @@ std::vector<std::uint32_t> StatementGraph::ways_out_of(std::uint32_t h, std::uin
     for (std::uint32_t t : graph_.successors(u)) {
       if (!real_edge(u, t)) continue;
       if (!outside(t) || (u == h && t == natural_exit)) continue;
-      breaks.push_back(t);
+      ways_out.push_back(t);
     }
   }
-  return breaks;
+  return ways_out;
 }
 
 StatementGraph::LoopShape StatementGraph::shape_of_once(std::uint32_t h, std::uint32_t body,
@@ -127,7 +128,7 @@ StatementGraph::LoopShape StatementGraph::shape_of_once(std::uint32_t h, std::ui
   }
   std::vector<std::uint32_t> stack{body};
   std::uint32_t best = kNone;
-  bool natural = false, breaks = false;
+  bool natural = false, leaves_by_break = false;
   while (!stack.empty()) {
     std::uint32_t u = stack.back();
     stack.pop_back();
@@ -136,16 +137,16 @@ StatementGraph::LoopShape StatementGraph::shape_of_once(std::uint32_t h, std::ui
       if (!real_edge(u, t)) continue;
       if (dom_.dominates(body, t) && !ends_body_around(h, t)) continue;
       natural |= t == exit;
-      breaks |= !break_.empty() && t == break_[h];
+      leaves_by_break |= !break_by_offset_.empty() && t == break_by_offset_[h];
       if (!(copied_return(t) && (is_single_return(t) || !goes_only_to(exit, h, t))) &&
           (best == kNone || rank(t, shape) > rank(best, shape)))
         best = t;
     }
   }
   shape.exit = natural ? exit : best;
-  if (!break_.empty() && break_[h] != kNone) {
-    shape.exit = break_[h];
-    shape.endless = !breaks && ends_apart(h, exit, shape.exit);
+  if (!break_by_offset_.empty() && break_by_offset_[h] != kNone) {
+    shape.exit = break_by_offset_[h];
+    shape.endless = !leaves_by_break && ends_apart(h, exit, shape.exit);
   }
   shape.else_needed = shape.exit != kNone && shape.exit != exit;
   return shape;
