@@ -22,10 +22,10 @@ enum class ValueKind : std::uint8_t {
   Operation,  // `op` applied to `operands`
   Param,      // parameter `arg` of its block
   Result,     // result `arg` (0 = pushed first, i.e. deepest) of operands[0], an operation with
-           // several fresh results: UNPACK_*, WITH_ENTER and ASYNC_WITH_ENTER (0 the exit function,
-           // 1 the rest), CHECK_EG_MATCH, CLEANUP_THROW, MATCH_KEYS and MATCH_CLASS with aux 1; or
-           // LiftedBlock::item. An operation with ONE fresh result is that result (IMPORT_FROM,
-           // GET_LEN, GET_ANEXT, MATCH_KEYS with aux 0 …)
+  // several fresh results: UNPACK_*, WITH_ENTER and ASYNC_WITH_ENTER (0 the exit function,
+  // 1 the rest), CHECK_EG_MATCH, CLEANUP_THROW, MATCH_KEYS and MATCH_CLASS with aux 1; or
+  // LiftedBlock::item. An operation with ONE fresh result is that result (IMPORT_FROM,
+  // GET_LEN, GET_ANEXT, MATCH_KEYS with aux 0 …)
   Null,           // the NULL of PUSH_NULL or of a method pair: one value for all of them
   Exception,      // at a handler's entry: the exception (3.11+) or its value (≤ 3.10)
   ExceptionType,  // ≤ 3.10: its type
@@ -158,32 +158,35 @@ void each_held(Lifted& lifted, Visit&& visit) {
 
 /// Abstract interpretation of the stack, block by block in reverse postorder; parameters that
 /// always get one value are removed (Braun et al., "Simple and Efficient Construction of SSA Form",
-/// CC 2013). Normal forms: · calls of every layout: operands = {callable, arguments…} with NULLs
-/// gone, aux 0, arg the number of arguments; CALL_KW: {callable, arguments…, names} with names a
-/// LOAD_CONST value;
+/// CC 2013). Normal forms:
+/// · calls of every layout: operands = {callable, arguments…} with NULLs gone, aux 0, arg the
+///   number of arguments; CALL_KW: {callable, arguments…, names} with names a LOAD_CONST value;
 ///   CALL_EX: {callable, args, mapping?}. A "self" slot that is no NULL and comes from no method
 ///   pair: {callable, self, arguments…}.
 /// · LOAD_METHOD: one value (op LOAD_METHOD, operands {object}); the pair's other half is a Null.
 /// · LIST_APPEND, SET_ADD, MAP_ADD, LIST_EXTEND … on a collection built here which only the stack
-/// knows and only once: operands {collection, item…} and the
-///   RESULT IS THE COLLECTION'S NEXT VERSION (it replaces the stack slot), also across blocks, as
-///   in [*a, b if c else d]. Where the collection is aliased (copied, stored, passed on), was built
-///   outside the loop that grows it (a comprehension), or differs by the way taken, it is an
-///   effect: aux has kInPlace, no result. MAP_ADD is {map, key, value}; in place with aux 1 (3.7)
-///   {map, value, key}, which says what was evaluated first.
+///   knows and only once: operands {collection, item…} and the RESULT IS THE COLLECTION'S NEXT
+///   VERSION (it replaces the stack slot), also across blocks, as in [*a, b if c else d]. Where the
+///   collection is aliased (copied, stored, passed on), was built outside the loop that grows it (a
+///   comprehension), or differs by the way taken, it is an effect: aux has kInPlace, no result.
+///   MAP_ADD is {map, key, value}; in place with aux 1 (3.7) {map, value, key}, which says what was
+///   evaluated first.
 /// · SET_FUNCTION_ATTRIBUTE right after its MAKE_FUNCTION becomes an operand of it; INTRINSIC_1
-/// ListToTuple is LIST_TO_TUPLE, UnaryPositive is UNARY Plus,
-///   INTRINSIC_2 PrepReraiseStar is PREP_RERAISE_STAR.
+///   ListToTuple is LIST_TO_TUPLE, UnaryPositive is UNARY Plus, INTRINSIC_2 PrepReraiseStar is
+///   PREP_RERAISE_STAR.
 /// · WITH_EXCEPT_START {exit, exception}; END_ASYNC_FOR {async iterator, exception}; POP_EXCEPT {};
-/// PUSH_EXC_INFO only defines a Previous. · TO_BOOL (and COMPARE's) directly before a branch or
-/// UNARY Not is transparent; BRANCH_NONE becomes Branch on IS(x, None) with aux kNoneBranch. ·
-/// BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge. · EXC_MATCH
-/// and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}. · POP_TOP of a caught exception
-/// or of an iterator stays as an operation on it: it tells `except:` from `finally:`, and where a
-/// loop ends. · POP_TOP of another value that has an effect leaves the operation in `body` without
-/// uses; a POP_TOP of a value defined elsewhere is dropped. May add the constant None to `module`.
-/// Throws Error, naming the offset, on stack underflow, on depths that disagree, on a handler that
-/// reads a slot which the protected code changes, and on a handler that is also jumped to.
+///   PUSH_EXC_INFO only defines a Previous.
+/// · TO_BOOL (and COMPARE's) directly before a branch or UNARY Not is transparent; BRANCH_NONE
+///   becomes Branch on IS(x, None) with aux kNoneBranch.
+/// · BRANCH_*_OR_POP: Branch with the tested value among the args of the keeping edge.
+/// · EXC_MATCH and CHECK_EXC_MATCH: op EXC_MATCH, operands {exception, type}.
+/// · POP_TOP of a caught exception or of an iterator stays as an operation on it: it tells
+///   `except:` from `finally:`, and where a loop ends.
+/// · POP_TOP of another value that has an effect leaves the operation in `body` without uses; a
+///   POP_TOP of a value defined elsewhere is dropped.
+/// May add the constant None to `module`. Throws Error, naming the offset, on stack underflow, on
+/// depths that disagree, on a handler that reads a slot which the protected code changes, and on a
+/// handler that is also jumped to.
 /// With `held`, Lifted::held is filled; throws Error where the lists would be too large.
 Lifted lift(Module& module, CodeId code, const Cfg& cfg, bool held = false);
 

@@ -5,21 +5,21 @@
 // Going through the blocks in reverse postorder we keep for every object that may still be
 // referenced its items, as values. As long as all that ever touched it are the operations below,
 // nobody else can have a reference to it: such an object can be neither read nor changed by any
-// effect, whatever runs in between. Hence · LOAD_SUBSCR with a constant index in range is the item;
-// a slice (step 1) is an object of its own; STORE_SUBSCR, DELETE_SUBSCR with constants,
-// LIST_APPEND, LIST_EXTEND by a known
-//   sequence, `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives
-//   the items; `f(*known)` is f(items…);
+// effect, whatever runs in between. Hence
+// · LOAD_SUBSCR with a constant index in range is the item; a slice (step 1) is an object of its
+//   own; STORE_SUBSCR, DELETE_SUBSCR with constants, LIST_APPEND, LIST_EXTEND by a known sequence,
+//   `reverse()` change our record of the items; UNPACK_SEQUENCE of the right length gives the
+//   items; `f(*known)` is f(items…);
 // · DICT_MERGE of a fresh empty dict with a display of distinct texts as keys, which nothing else
-// reads and this only once, is that display; · `(lambda: a).__closure__` of a function that is made
-// for that alone is the tuple of cells that it is made with: a function's type is known, and
-//   `__closure__` is a read-only member of it. This is how source spells a cell that Dynamo passes
-//   on as an object;
+//   reads and this only once, is that display;
+// · `(lambda: a).__closure__` of a function that is made for that alone is the tuple of cells that
+//   it is made with: a function's type is known, and `__closure__` is a read-only member of it.
+//   This is how source spells a cell that Dynamo passes on as an object;
 // · none of these can raise (indices are in range, lengths agree), call anything, or be seen, so
-// dropping the operation itself changes nothing; · at its first use by anything else the object
-// ESCAPES: it is built there from its items. Before that point nobody could tell whether, or as
-// which
-//   object, it existed. An object that escapes as it was built stays where it was built.
+//   dropping the operation itself changes nothing;
+// · at its first use by anything else the object ESCAPES: it is built there from its items. Before
+//   that point nobody could tell whether, or as which object, it existed. An object that escapes as
+//   it was built stays where it was built.
 // What is not known is left alone: an index that is no constant or out of range, a sequence from
 // elsewhere, a list with *unknown parts, an iterable of more than kLongest items.
 //

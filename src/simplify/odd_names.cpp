@@ -1,14 +1,20 @@
 // Rule "name that no source can hold": what rewrite/odd_names.cpp writes for an attribute or a
 // variable whose name is a keyword, `0`, `a b` … is the operation on that name:
-//   getattr(o, "if") · setattr(o, "if", v) · delattr(o, "if") · (lambda value, to: setattr(to,
-//   "if", value))(v, o) · globals()["if"] = v · locals()["if"] = v · eval(compile("x", "",
-//   "eval").replace(co_names=("if",)), globals()), or without `globals()` · exec(compile("import
-//   a.b as x", "", "exec").replace(co_names=("a.b", "b", "if"))), or with `globals()` ·
-//   globals()["if"] in a function of a module that binds the name before it makes any function
+//   · getattr(o, "if")
+//   · setattr(o, "if", v)
+//   · delattr(o, "if")
+//   · (lambda value, to: setattr(to, "if", value))(v, o)
+//   · globals()["if"] = v
+//   · locals()["if"] = v
+//   · eval(compile("x", "", "eval").replace(co_names=("if",)), globals()), or without `globals()`
+//   · exec(compile("import a.b as x", "", "exec").replace(co_names=("a.b", "b", "if"))), or with
+//     `globals()`
+//   · globals()["if"] in a function of a module that binds the name before it makes any function
 // and what rewrite/imports.cpp writes for an import whose value goes elsewhere than into a name:
-//   __import__("a.b", None, None, names, 0)
+//   · __import__("a.b", None, None, names, 0)
 // and rewrite/strings.cpp for a value that is converted but not formatted:
-//   repr(x) · ascii(x)
+//   · repr(x)
+//   · ascii(x)
 // In the body of a class with bases or keywords each builtin is `(lambda: getattr)()`: such a body
 // may find any name in the namespace that a metaclass gives it, a function looks past that.
 //
