@@ -154,6 +154,7 @@ def test_full_code_tells_locals_from_globals_and_each_condition_once():
     group = [guard_text.make_guard(text) for text in ("L['n'] == 2", "L['n'] == 2")]
     for one in group:
         one.expression = one.text
-    assert conditions._conditions(group, conditions.States()) == [("L['n'] == 2", "")]
+    (asked,) = conditions._conditions(group, conditions.States())
+    assert asked == ("L['n'] == 2", "", group)
     heading = conditions._heading("G['model'] L['x'] L['y']", group)
     assert heading[0] == "x, y, global model"
