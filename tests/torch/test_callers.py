@@ -229,3 +229,34 @@ def test_a_call_in_the_rest_of_a_function_stands_at_its_own_line(tmp_path):
     for frame in inner[0].stack:
         if "late, resumed after line" in frame:
             assert frame.endswith("y = model(x)"), frame
+
+
+class Observed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        low = x.min().item()
+        return self.layer(x) - low
+
+
+class Observing(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = torch.nn.Linear(4, 4), Observed()
+
+    def forward(self, x):
+        return self.two(self.one(x).relu())
+
+
+def test_a_tensor_that_compiled_code_makes_is_not_to_be_marked(tmp_path):
+    model = torch.compile(Observing(), backend="eager")
+    with depyf.prepare_debug(str(tmp_path)):
+        for size in (8, 4, 6):
+            model(torch.ones(size, 4))
+    nodes = overview.nodes_of([document.fit(document.load(str(tmp_path)))])
+    told = [(str(node.title), node.reasons[0]["help"]) for node in nodes if node.reasons]
+    assert len(told) == 3 and all(help for _, help in told)
+    marked = [title for title, help in told if any("mark_dynamic" in one for one in help)]
+    assert marked == ["Observing.forward"]

@@ -183,7 +183,8 @@ ROWS = (
             ),
             # mark_dynamic raises where torch finds that a size is that of an input without a mark
             helps(
-                "{marks} before the first call does this for {this} only.",
+                "{marks} before the first call has torch compile once for all sizes of 2 or more "
+                "of {this} alone.",
                 _SIZES,
                 """
 @torch.compile(backend="eager")

@@ -184,3 +184,21 @@ def _reached(nodes: Sequence[Node], first: Node) -> List[Node]:
             found[id(node)] = node
             work += node.children + node.frames
     return list(found.values())
+
+
+def drop_marks_inside(nodes: Sequence[Node]) -> None:
+    """Drops advice to mark a tensor before the call for the rest of a function that compiled code
+    calls: the tensor may be made there.
+    """
+    for node in nodes:
+        if not node.is_resume or not node.reasons:
+            continue
+        seen, work = {id(node)}, [node]
+        while work:
+            one = work.pop()
+            if one.outer is not None:
+                for reason in node.reasons:
+                    words.drop_marks(reason)
+                break
+            work += [each for each in one.callers if id(each) not in seen]
+            seen.update(map(id, one.callers))

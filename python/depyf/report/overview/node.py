@@ -148,6 +148,8 @@ class Node(Titled):
                 source_of_parameter = self.source_of_parameter(words.argument_of(name))
                 if source_of_parameter is not None:
                     words.describe_handed_on(reason, source_of_parameter.title)
+                else:
+                    words.drop_marks(reason)
                 if reason["row"] == "value of each object" and outer.cuts:
                     words.describe_apart(reason, outer.title, outer.key)
 

@@ -13,6 +13,7 @@ from depyf.report.overview.advising import (
     advise_of_floats,
     advise_of_objects,
     advise_of_strings,
+    drop_marks_inside,
     tell_differing,
 )
 from depyf.report.overview.callers import (
@@ -78,6 +79,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         connect_frames(of_run)
         note_calls_made(of_run)
         advise_callers(of_run)
+        drop_marks_inside(of_run)
         advise_of_objects(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:

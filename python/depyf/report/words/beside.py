@@ -99,6 +99,12 @@ def describe_handed_on(found: Said, title: str) -> None:
     found.update(help=[text for text, _ in advised], patches=[patch for _, patch in advised])
 
 
+def drop_marks(found: Said) -> None:
+    """Drops advice to mark a tensor before the call where the program's own code has none."""
+    given = [one for one in zip(found["help"], found["patches"]) if "mark_" not in one[1]]
+    found.update(help=[text for text, _ in given], patches=[patch for _, patch in given])
+
+
 #: the second choice of advice about a number
 _OUTSIDE = ", or keep it out of the compiled function"
 

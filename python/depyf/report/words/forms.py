@@ -394,7 +394,7 @@ def describe_sizes(found: Said, changed: Sequence[Tuple[str, int]]) -> None:
         changed: (tensor, dimension) of each that changed.
     """
     marks = marks_of(changed, found["parameters"])
-    this = "this one" if len(changed) == 1 else "these"
+    this = "this dimension" if len(changed) == 1 else "these dimensions"
     advise(found, "size", marks=marks, this=this)
 
 
