@@ -153,6 +153,10 @@ def test_only_what_could_be_compared_is_said_to_help():
     assert verdict(silent, outcome(), never)[:2] == (True, unknown)
     assert verdict(broken, outcome("2.0"), lambda: outcome("1", "2"))[:2] == (True, unknown)
     assert verdict(broken._replace(code=1), outcome("1.0"), never)[:2] == (True, "it helps")
+    slow = outcome("1.0")
+    slow.document["unattributed"][0]["metrics"] = {"entire_frame_compile_time_s": 2}
+    told = "it helps, but compiling took longer in this run"
+    assert verdict(broken, slow, never)[:2] == (True, told)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from depyf.trying.runs import Counts, Outcome, counts_of
 Verdict = namedtuple("Verdict", "kept words rows")
 
 _UNKNOWN = "torch does less; whether the program does the same is not known"
+_COSTS = ", but compiling took longer in this run"
+#: times of two runs of the same program differ by so much
+_LONGER = 1.25
 _LONGEST = 70  # of a line that is quoted
 
 
@@ -54,7 +57,10 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
     if before.code == after.code and not _is_less(*counts):
         return _not_kept(*rows)
     compared = before.code != after.code or (after.output and found is not None)
-    return Verdict(True, "it helps" if compared else _UNKNOWN, rows)
+    words = "it helps" if compared else _UNKNOWN
+    if before.code == after.code and counts[1].seconds > _LONGER * counts[0].seconds:
+        words += _COSTS
+    return Verdict(True, words, rows)
 
 
 def _not_kept(*rows: str) -> Verdict:
