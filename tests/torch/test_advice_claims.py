@@ -89,3 +89,18 @@ def test_with_the_setting_torch_compiles_for_each_number_beside_that_of_a_tensor
     (help,) = breaks.BY_KEY["item beside a number"].help
     setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
     assert recompiled(run(setting + help.before, "beside a number")[1]) == 2
+
+
+@pytest.mark.skipif(not PINNED, reason="the claim is of torch 2.13")
+def test_torch_where_alone_compiles_for_each_float_that_a_side_gives_to_clamp():
+    help = breaks.OF_FLOATS
+    wanted, nodes = run(help.before, "float of a side")
+    (broke,) = {each for one in nodes for said in one.breaks for each in said["help"][:1]}
+    assert "First make `low` a tensor" in broke
+    result, after = run(help.after, "float of a side after")
+    assert len(after) == 1 and not broken(after) and broken(nodes)
+    for one, other in zip(result, wanted):
+        assert one.equal(other)
+    alone = help.after.replace("torch.tensor(low)", "low")
+    assert alone != help.after
+    assert recompiled(run(alone, "float of a side alone")[1]) > recompiled(nodes)

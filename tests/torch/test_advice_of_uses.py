@@ -590,3 +590,78 @@ def test_one_help_for_two_values_beside_another_is_told_once(tmp_path):
     either = ("And for %s: torch.compile(" % one for one in ("a and b", "b and a"))
     assert any(one in told for one in either)  # what took longer stands first
     assert told.count("compiles once for all sizes") == 1, told
+
+
+LIMITED = (
+    "import warnings\n"
+    + COMPILED.replace('"eager"', '"aot_eager"%s')
+    + """def f(x, low):
+    total = x * 2
+    if (total < low).any():
+        %s
+        total = total%s
+    return total + 1
+
+for n in range(4):
+    f(torch.ones(3), 0.5 * n + 1)
+"""
+)
+SHOWN = 'warnings.warn("low")'
+
+
+@pytest.mark.parametrize("dynamic", ["", ", dynamic=True"])
+@pytest.mark.parametrize(
+    "show, side, told",
+    [
+        (SHOWN, ".clamp(min=low)", "total.clamp"),
+        ("total = total + 1", ".clamp(min=low)", "total.clamp"),
+        (SHOWN, " + low", ""),
+        (SHOWN, ".clamp(min=0.5)", ""),
+    ],
+)
+def test_a_float_that_a_side_gives_to_an_operator_is_to_be_a_tensor_before_torch_where(
+    show, side, told, dynamic, tmp_path
+):
+    changes = told_of(LIMITED % (dynamic, show, side), tmp_path)[0]
+    branch = next(one for one in changes if one.row == "branch")
+    assert "torch.where" in branch.advice
+    assert ("First make `low` a tensor" in branch.advice) == bool(told)
+    assert told in branch.advice and not (told and branch.patch)
+
+
+@pytest.mark.parametrize("test, breaks", [("(total < low).any()", False), ("low < 2", True)])
+def test_a_tensor_is_said_to_break_the_graph_only_where_a_tensor_does_not_already(
+    test, breaks, tmp_path
+):
+    text = LIMITED.replace("(total < low).any()", test) % ("", SHOWN, " + low")
+    changes, told = told_of(text, tmp_path)
+    assert "dynamic=True" in told
+    assert ("As a tensor it would break the graph" in told) == breaks
+
+
+UNROLLED = (
+    COMPILED
+    + """def f(x, length):
+    h = torch.zeros(2)
+    for t in range(length):
+        h = %s
+    return h
+
+pool = torch.randn(12, 2)
+for n in (5, 5, 6, 6):
+    f(pool[:n], n)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "body, decides",
+    [
+        ("torch.tanh(x[t] + h)", False),
+        ("x[t] + h if x.shape[0] > 5 else h", True),
+    ],
+)
+def test_the_bound_of_an_index_in_an_unrolled_loop_decides_nothing(body, decides, tmp_path):
+    told = told_of(UNROLLED % body, tmp_path)[1]
+    assert ("decides on this size" in told) == decides
+    assert "x.size(0) was 5, is 6" in told

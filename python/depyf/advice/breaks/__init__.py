@@ -16,7 +16,7 @@ from depyf.advice.breaks import (
     tensors,
     training,
 )
-from depyf.advice.breaks.branches import OF_CONDITIONS
+from depyf.advice.breaks.branches import OF_CONDITIONS, OF_FLOATS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
@@ -40,6 +40,7 @@ __all__ = [
     "LOOP",
     "MISSING_TOOLS",
     "OF_CONDITIONS",
+    "OF_FLOATS",
     "OF_LOOPS",
     "OF_NONE",
     "REPEAT",

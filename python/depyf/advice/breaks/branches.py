@@ -140,6 +140,16 @@ def f(x, limit):
 
 result = [f(torch.ones(3), 3.0), f(torch.ones(3) * 4, 3.0)]
 """
+_FLOAT_OF_SIDE = """
+@torch.compile(backend="aot_eager")
+def f(x, low):
+    y = x * 2
+    if (y < low).any():
+        y = y.clamp(min=low)
+    return y + 1
+
+result = [f(torch.ones(3), low) for low in (0.5, 1.0, 1.25, 1.5, 1.75, 3.0)]
+"""
 _JOINED = """
 @torch.compile(backend="eager")
 def f(x, name):
@@ -184,6 +194,22 @@ def _branch(key: str, words: str, help: Iterable[Help], where: str = "", names: 
     )
 
 
+#: what is said beside torch.where and torch.cond of a side that gives a float which changes to an
+#: operator: computed in the graph at each call, the side has a compile for each value
+OF_FLOATS = helps(
+    " First make {names} a tensor where the program sets or passes it, torch.tensor(VALUE) in "
+    "place of VALUE{hedge}: a side gives it to {called} at {at}, which may make a number a "
+    "constant of the graph, so that torch compiles for each value once the side is in the graph.",
+    _FLOAT_OF_SIDE,
+    """
+@torch.compile(backend="aot_eager")
+def f(x, low):
+    y = x * 2
+    return torch.where((y < low).any(), y.clamp(min=low), y) + 1
+
+result = [f(torch.ones(3), torch.tensor(low)) for low in (0.5, 1.0, 1.25, 1.5, 1.75, 3.0)]
+""",
+)
 #: what is said beside torch.where and torch.cond of a condition that they do not take as it is
 OF_CONDITIONS = (
     helps(

@@ -2,6 +2,8 @@
 
 from depyf.advice import helps, row
 
+#: what is said of a float where a tensor in its place would break the graph
+OF_TENSOR = " As a tensor it would break the graph where the code decides on it."
 _DROPOUT = """
 @torch.compile(backend="aot_eager")
 def f(x, p):
@@ -473,8 +475,7 @@ result = [f(torch.ones(3), torch.tensor(scale)) for scale in (0.5, 1.5, 2.5)]
         "",
         [
             helps(
-                "torch.compile(dynamic=True) makes it symbolic from the first call on. As a "
-                "tensor it would break the graph where the code decides on it.",
+                "torch.compile(dynamic=True) makes it symbolic from the first call on." + OF_TENSOR,
                 _TEMPERATURE,
                 _TEMPERATURE.replace('backend="eager"', 'backend="eager", dynamic=True'),
                 "torch.compile(..., dynamic=True)",

@@ -100,6 +100,21 @@ def _branches(file: str, line: int) -> Iterator[ast.If]:
             yield node
 
 
+def lines_of_sides(file: str, line: int) -> Set[int]:
+    """The lines of the sides of the branches whose test is at a line."""
+    tree = parsed(file) if file and line else None
+    found: Set[int] = set()
+    for node in nodes_at(tree, line):
+        if isinstance(node, ast.If) and node.test.lineno <= line <= last_line(node.test):
+            sides: List[Any] = node.body + node.orelse
+        elif isinstance(node, ast.IfExp):
+            sides = [node.body, node.orelse]
+        else:
+            continue
+        found.update(at for one in sides for at in range(one.lineno, last_line(one) + 1))
+    return found
+
+
 def _side_for_none(node: ast.If) -> Optional[List[Any]]:
     """The side of a branch that is taken where there is nothing; None where it asks for anything
     else than whether there is something.

@@ -12,6 +12,7 @@ from depyf.advice.uses.names import (
     names_in,
     path_of,
     sets_part,
+    unwrapped,
 )
 from depyf.advice.uses.needs import decided_at, tests_of, values_needed_in
 from depyf.advice.uses.trees import SCOPES, innermost, last_line, parsed, read_at, walked
@@ -70,6 +71,37 @@ def loop_at(file: str, line: int) -> bool:
             if node.lineno <= line <= last_line(node):
                 return True
     return False
+
+
+def indexes_in_loop(file: str, line: int, name: str) -> bool:
+    """Whether a line takes elements of a name by the number of a round of a loop over a range, and
+    decides on no size: torch unrolls the loop, and asks only that there are as many elements.
+    """
+    function = read_at(file, line)[1]
+    rounds: Set[str] = set()
+    for node in walked(function):
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, ast.Call):
+            if getattr(node.iter.func, "id", "") == "range":
+                rounds.add(path_of(node.target))
+    at_line = [
+        one
+        for one in walked(function)
+        if hasattr(one, "lineno") and one.lineno <= line <= last_line(one)
+    ]
+    for test in (each for one in at_line for each in tests_of(one)):
+        if any(map(_asks_size, ast.walk(test))):
+            return False
+    return any(
+        isinstance(one, ast.Subscript)
+        and path_of(one.value) == name
+        and path_of(unwrapped(one.slice)) in rounds - {""}
+        for one in at_line
+    )
+
+
+def _asks_size(node: Any) -> bool:
+    called = getattr(node, "attr", getattr(node, "id", ""))
+    return called in ("shape", "size", "numel", "len")
 
 
 def carries_at(file: str, line: int) -> bool:

@@ -4,11 +4,12 @@ import re
 from typing import Any, Dict, List, Sequence, Tuple
 
 from depyf import advice
-from depyf.advice import conditions, uses
+from depyf.advice import breaks, conditions, flows, uses
 from depyf.report import words
 from depyf.report.overview.guards import (
     asked_for,
     attribute_of,
+    changing_floats,
     differing_in,
     known_of,
     numbers_beside,
@@ -168,6 +169,37 @@ def advise_of_strings(nodes: Sequence[Node]) -> None:
                 places = {one.place for one in reached}
                 places |= {(one["file"], one["line"]) for one in told}
                 words.name_formatted(reason, sorted(places), names - {""})
+
+
+def advise_of_sides(nodes: Sequence[Node]) -> None:
+    """Where a branch on a tensor is to be computed in the graph, a float that changes may become a
+    constant of it by what a side calls: it is to be a tensor first.
+    """
+    for node in nodes:
+        for said in node.breaks:
+            at = uses.decided_at(said["file"], said["line"]) or said["line"]
+            lines = uses.lines_of_sides(said["file"], at)
+            if said["row"] not in breaks.DECIDE or not lines:
+                continue
+            function = uses.function_around(said["file"], at)
+            names = {
+                name
+                for one in nodes
+                if one.place[0] == said["file"] and _function_of(one) is function
+                for name in changing_floats(one)
+            }
+            used = [
+                one
+                for one in flows.number_uses((said["file"], at), names)
+                if one.kind == flows.OPERATOR and one.file == said["file"] and one.line in lines
+            ]
+            if used:
+                words.name_floats_of_sides(said, used)
+
+
+def _function_of(node: Node) -> Any:
+    """The function of the program that a compile, or the rest that it is of, is in."""
+    return uses.function_starting_at(*node.place) or uses.function_around(*node.place)
 
 
 #: rows whose advice is about the string, or what is shown, itself

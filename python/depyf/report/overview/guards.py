@@ -209,6 +209,7 @@ _OF_NUMBERS = ("LAMBDA_GUARD", "SHAPE_ENV")
 def excludes_size(entry: Document, name: str, index: int, size: str, file: str) -> bool:
     """Whether a condition that a file made on a size, symbolic in a compile, excludes a size for
     which an earlier compile was made: no compile is for both, symbolic from the start or not.
+    What a loop that torch unrolls takes of it only bounds it: a larger size fits.
     """
     spelt = "%s.size()[%d]" % (words.short(name), index)
     for guard in entry.get("guards") or ():
@@ -217,8 +218,11 @@ def excludes_size(entry: Document, name: str, index: int, size: str, file: str) 
         made = parse_comment(str(guard.get("comment") or ""))
         if made is None or not file.endswith(made.path):
             continue
-        if conditions.holds(words.short(str(guard.get("text") or "")), spelt, size) is False:
-            return True
+        text = words.short(str(guard.get("text") or ""))
+        if conditions.holds(text, spelt, size) is False:
+            bounds = re.match(r"^\d+ <= %s$" % re.escape(spelt), text)
+            if not (bounds and uses.indexes_in_loop(file, made.line, words.short(name))):
+                return True
     return False
 
 
@@ -402,6 +406,18 @@ def _guarded_floats(run: Document, filename: str) -> Set[str]:
                 if str(symbol.get("symbol")).startswith("zf") and "." in name:
                     floats.add(name.rpartition(".")[2])
     return floats
+
+
+def changing_floats(node: "Node") -> Set[str]:
+    """The floats of which a compile takes any, or because of which torch compiled again."""
+    found = set()
+    for one in node.reasons:
+        if re.match(r"^-?\d+(\.\d*(e[-+]?\d+)?|e[-+]?\d+)$", one["before"]):
+            found.add(words.short(one["name"]))
+    for symbol in node.entry.get("symbols") or ():
+        if isinstance(symbol, dict) and str(symbol.get("symbol")).startswith("zf"):
+            found.add(words.short(str(symbol.get("source") or "")))
+    return {one for one in found if re.match(r"^[\w.]+$", one)}
 
 
 def known_of(entry: Document) -> words.Known:

@@ -12,6 +12,7 @@ from depyf.report.overview.advising import (
     advise_of_constants,
     advise_of_floats,
     advise_of_objects,
+    advise_of_sides,
     advise_of_strings,
     drop_marks_inside,
     tell_differing,
@@ -95,6 +96,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         words.name_readers([one for node in of_run for one in node.reasons])
         tell_differing(of_run)
         advise_of_strings(of_run)
+        advise_of_sides(of_run)
         for node in of_run:
             for said in (*node.breaks, *node.reasons, node.failure):
                 if said is not None:

@@ -117,7 +117,7 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     words.describe_rate(reason, node.caller[0])
     whole = str((node.function or {}).get("source") or "")
     _fill_after(reason, node.entry, whole, node.breaks, node.place)
-    words.describe_decision(reason, node.place, known_of(node.entry))
+    words.describe_decision(reason, node.place, known_of(node.entry), node.breaks)
     _compare_sizes(node, reason)
     if reason["row"] == "growing list":
         words.describe_methods(reason, node.place)

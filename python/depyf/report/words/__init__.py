@@ -2,6 +2,7 @@
 they are from, and what helps.
 """
 
+from depyf.report.words.amended import name_floats_of_sides
 from depyf.report.words.beside import (
     SYMBOLIC,
     describe_beside,
@@ -178,6 +179,7 @@ __all__ = [
     "keep_unless_dynamic",
     "leave_out",
     "name_decided",
+    "name_floats_of_sides",
     "name_formatted",
     "name_listed",
     "name_needed",

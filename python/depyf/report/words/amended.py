@@ -1,11 +1,14 @@
 """Advice for graph breaks with what the line that it is for needs beside it."""
 
 import re
-from typing import List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from depyf import advice
 from depyf.advice import breaks as break_rows
-from depyf.advice import uses
+from depyf.advice import flows, tensor_arguments, uses
+from depyf.report.words.stacks import short_place
+
+Said = Dict[str, Any]
 
 #: a branch on a value of NumPy's, of which torch made a tensor
 OF_NUMPY = re.compile(r"attempted to jump with NumpyNdarrayVariable")
@@ -25,6 +28,29 @@ def with_condition(
     more += numpy.text if of_numpy else ""
     told = [(text + more if _CHOOSES.search(text) else text, patch) for text, patch in given]
     return [(text, "" if of_numpy and _CHOOSES.search(patch) else patch) for text, patch in told]
+
+
+def name_floats_of_sides(found: Said, uses_of: Sequence[flows.Use]) -> None:
+    """Says, beside torch.where and torch.cond, which floats a side gives to an operator: a tensor
+    is to be made of them first.
+
+    Args:
+        found: what is said of a break.
+        uses_of: of the operators in the sides, and the floats that change.
+    """
+    called = {one.called.rpartition(".")[2]: one.called for one in uses_of}
+    places = sorted({(one.file, one.line) for one in uses_of})
+    unsure = [name for name in called if name not in tensor_arguments.TAKE_TENSORS]
+    names = {
+        "names": " and ".join(sorted({"`%s`" % name for one in uses_of for name in one.names})),
+        "called": " and ".join(called.values()),
+        "at": ", ".join(short_place(*one) for one in places),
+    }
+    hedge = ", if %s takes one" % " and ".join(unsure) if unsure else ""
+    more = advice.filled(break_rows.OF_FLOATS.text.replace("{hedge}", hedge), names) or ""
+    told = list(zip(found["help"], found["patches"]))
+    found["help"] = [text + more if _CHOOSES.search(text) else text for text, _ in told]
+    found["patches"] = ["" if _CHOOSES.search(patch) else patch for _, patch in told]
 
 
 def with_uses(given: List[Tuple[str, str]], filename: str, line: int) -> List[Tuple[str, str]]:

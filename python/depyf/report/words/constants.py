@@ -4,7 +4,9 @@ import re
 from collections import namedtuple
 from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
+from depyf.advice import breaks as break_rows
 from depyf.advice import conditions, flows, tensor_arguments, uses
+from depyf.advice.recompiles.floats import OF_TENSOR
 from depyf.report.words.breaks import Said
 from depyf.report.words.rows import (
     CONSTANT_OF_FLOAT,
@@ -288,7 +290,9 @@ def describe_float(
             return
 
 
-def describe_decision(found: Said, place: Tuple[str, int], known: Known) -> None:
+def describe_decision(
+    found: Said, place: Tuple[str, int], known: Known, breaks: Sequence[Said] = ()
+) -> None:
     """Says of a float on which the function, or what it calls, decides that a tensor in its place
     would break the graph there.
 
@@ -296,12 +300,32 @@ def describe_decision(found: Said, place: Tuple[str, int], known: Known) -> None
         found: the reason.
         place: (file, line) where the function, or the rest of it, begins.
         known: what the guards tell of the function.
+        breaks: those of the compile.
     """
     if found["row"] not in ("float", "float attribute") or not found["name"]:
         return
     used = [one for one in _uses_of(found["name"], place, known) if found["name"] in one.names]
-    if decides_on(found) or any(one.kind == flows.NEEDED for one in used):
+    needed = {(one.file, one.line) for one in used if one.kind == flows.NEEDED}
+    if decides_on(found) or needed:
         advise(found, "float that decides")
+        _keep_to_what_breaks(found, needed, breaks)
+
+
+def _keep_to_what_breaks(
+    found: Said, needed: Iterable[Tuple[str, int]], breaks: Sequence[Said]
+) -> None:
+    """Leaves out that a tensor would break the graph, where a tensor that decides breaks it at the
+    same line with the float, too.
+
+    Args:
+        found: the reason.
+        needed: (file, line) of what else decides on the float.
+        breaks: those of the compile.
+    """
+    broken = {(one["file"], one["line"]) for one in breaks if one["row"] in break_rows.DECIDE}
+    deciding = {*needed, (found["file"], found["line"])}
+    if deciding <= broken:
+        found["help"] = [one.replace(OF_TENSOR, "") for one in found["help"]]
 
 
 def describe_set(found: Said, floats: Iterable[str], place: Tuple[str, int], known: Known) -> None:
@@ -501,6 +525,7 @@ def describe_any(
         advise(found, "integer attribute")
     if found["row"] in ("float", "float attribute") and decides_on(found):
         advise(found, "float that decides")
+        _keep_to_what_breaks(found, (), breaks)
     if found["row"] == "integer" and any(one["row"] == "function of a number" for one in breaks):
         advise(found, "integer in a function")
     if found["row"] in ("integer", "integer attribute"):
