@@ -20,6 +20,7 @@ class Branches {
   void restore() {
     ListRefs lists;
     collect_lists(r_.ast, r_.body, lists);
+    mark_exits(lists);
     if (columns_.known() || columns_.only_rows())
       r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return take_out(list); });
     // In the place of an `elif` nothing may follow.
@@ -52,6 +53,22 @@ class Branches {
       all.add(rows.last);
     }
     return all;
+  }
+
+  /// Marks what is in a `with` or a `try`: there a `return` of a constant may have the row of code
+  /// that runs at the exit.
+  void mark_exits(const ListRefs& lists) {
+    in_exit_.assign(r_.ast.stmts.size(), false);
+    for (ListRef at : lists) {  // a list comes before those that are in it
+      if (!at.owner) continue;
+      const StmtKind kind = r_.ast[at.owner].kind;
+      if (kind == StmtKind::With || kind == StmtKind::Try || in_exit_[at.owner.index])
+        for (StmtId id : list_of(r_.ast, at)) in_exit_[id.index] = true;
+    }
+  }
+
+  bool has_row_of_another(StmtId id) const {
+    return is_jump(id) || (in_exit_[id.index] && returns_constant(id));
   }
 
   /// `if a: b() else: raise E`, and what follows it: where the other branch leaves, the graph has
@@ -102,7 +119,7 @@ class Branches {
     if (stays == 0 || stays == s.body.size() || rows_of(s.body.first(stays)).last >= between.first)
       return false;
     const std::span<StmtId> behind = s.body.subspan(stays);
-    if (is_jump(behind[0])) return false;  // it may have the row of another one
+    if (has_row_of_another(behind[0])) return false;
     if (other_behind) {
       s.orelse = chained(other, columns_.start(behind));
       rest.clear();
@@ -587,6 +604,7 @@ class Branches {
   Rewriter& r_;
   const SourceColumns& columns_;
   std::vector<std::uint32_t> elifs_;
+  std::vector<bool> in_exit_;  // by statement
 };
 
 }  // namespace
