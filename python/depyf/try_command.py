@@ -10,7 +10,7 @@ from depyf.advise.change import Change
 from depyf.messages import complain
 from depyf.terminal import hyperlinks, shown, tell
 from depyf.trying.patching import applied
-from depyf.trying.runs import Outcome, Runner, counts_of
+from depyf.trying.runs import Outcome, Runner, counts_of, ended_by_signals
 from depyf.trying.texts import read_source
 from depyf.trying.verdict import counted, ended, ended_because, verdict
 
@@ -23,7 +23,7 @@ def try_command(options: argparse.Namespace) -> int:
     words = ["-m"] + options.module if options.module else list(options.program)
     given = ["--backend", options.backend] if options.backend else []
     try:
-        with Runner(words, given) as runner:
+        with ended_by_signals(), Runner(words, given) as runner:
             return _try(options, runner)
     except OSError as error:
         complain("depyf try: %s\n" % error)

@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -104,6 +106,28 @@ def test_a_program_that_cannot_start_is_told_as_its_own_error(tmp_path):
     assert code == 2 and "cannot be run twice" in err
     code, out, err = try_on(tmp_path, "print(1)\n")
     assert code == 0 and "nothing was tried: no change has a patch" in out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_program_as_ctrl_c_does(number, tmp_path):
+    text = (
+        "import time\nopen('began', 'w').close()\n"
+        "try:\n    time.sleep(60)\nfinally:\n    open('ended', 'w').close()\n"
+    )
+    (tmp_path / "program.py").write_text(text)
+    (tmp_path / "tmp").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "depyf", "try", "program.py"],
+        cwd=str(tmp_path),
+        env=dict(environment(tmp_path), TMPDIR=str(tmp_path / "tmp")),
+        stderr=subprocess.DEVNULL,
+    )
+    while not (tmp_path / "began").exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(number)
+    assert process.wait() in (128 + number, -number)
+    assert (tmp_path / "ended").exists() and not list((tmp_path / "tmp").glob("depyf*"))
 
 
 def outcome(*output, code=0, errors=(), breaks=0):

@@ -1,5 +1,6 @@
 """Runs of a program in processes of their own, each with empty caches of torch's."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import namedtuple
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.schema import Document
 from depyf.trying.texts import write_texts
@@ -21,6 +22,8 @@ Outcome = namedtuple("Outcome", "code output errors seconds document workers")
 
 #: a run with a change may take so many times as long as the first, and so many seconds more
 _TIMES, _MORE = 5, 60
+#: seconds that a program has to end after it was interrupted
+_TO_END = 5
 
 
 def counts_of(outcome: Outcome) -> Counts:
@@ -104,11 +107,39 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     """Ends a process that still runs, and those that it has started."""
     if process.poll() is not None:
         return
-    if os.name == "posix":
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
+    if os.name != "posix":
         process.kill()
-    process.wait()
+        process.wait()
+        return
+    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does, so that it can end by itself
+    try:
+        process.wait(_TO_END)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # they have ended
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Has SIGTERM and SIGHUP end this process by an exception in the block, so that the program
+    that it runs is ended, too.
+    """
+
+    def end(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {
+        number: signal.signal(number, end) for number in map(signal.Signals.__getitem__, names)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _environment(base: str) -> Dict[str, str]:
