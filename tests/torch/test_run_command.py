@@ -915,6 +915,7 @@ def test_the_same_help_is_told_once():
 
 def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
     from depyf import terminal
+    from depyf.trace import frames
 
     monkeypatch.chdir(tmp_path)
     path = str(tmp_path / "a b.py")
@@ -922,8 +923,8 @@ def test_places_are_links_only_where_they_can_be(monkeypatch, tmp_path):
     link = terminal.place(path, 3, True)
     assert "\033]8;;file://" in link and "a%20b.py#3" in link and link.endswith("\033]8;;\033\\")
     assert terminal.place("<string>", 3, True) == "<string>:3"
-    assert terminal.parse_place('File "/x/a b.py", line 12, in f') == ("/x/a b.py", 12)
-    assert terminal.parse_place("/x/y.py:12 in f: code") == ("/x/y.py", 12)
+    assert frames.parse_place('File "/x/a b.py", line 12, in f') == ("/x/a b.py", 12)
+    assert frames.parse_place("/x/y.py:12 in f: code") == ("/x/y.py", 12)
     assert "\033" not in terminal.shown("a\033[31mb")
     monkeypatch.delenv("FORCE_HYPERLINK", raising=False)
     with open(os.devnull) as stream:

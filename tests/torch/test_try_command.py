@@ -112,8 +112,8 @@ def test_a_program_that_cannot_start_is_told_as_its_own_error(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_program_as_ctrl_c_does(number, tmp_path):
     text = (
-        "import time\nopen('began', 'w').close()\n"
-        "try:\n    time.sleep(60)\nfinally:\n    open('ended', 'w').close()\n"
+        "import time\ntry:\n    open('began', 'w').close()\n    time.sleep(60)\n"
+        "finally:\n    open('ended', 'w').close()\n"
     )
     (tmp_path / "program.py").write_text(text)
     (tmp_path / "tmp").mkdir()
@@ -122,6 +122,8 @@ def test_a_signal_ends_the_program_as_ctrl_c_does(number, tmp_path):
         cwd=str(tmp_path),
         env=dict(environment(tmp_path), TMPDIR=str(tmp_path / "tmp")),
         stderr=subprocess.DEVNULL,
+        # a shell's background jobs ignore it, and so do their children
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (tmp_path / "began").exists() and process.poll() is None:
         time.sleep(0.05)

@@ -30,7 +30,7 @@ class NoMainModule(LaunchError):
     code = 1
 
 
-def _script(path: str, texts: Mapping[str, str]) -> Program:
+def _script(path: str, texts: Mapping[str, str] = {}) -> Program:
     """(code, attributes of __main__, first entry of sys.path) of a script, of standard input
     ("-"), or of a folder or zip file with __main__.py.
 

@@ -49,6 +49,8 @@ _OF_COMMENT = tuple(
         ("(?P<code>)", _PATH_OF_LINES),
     )
 )
+#: of a comment that is searched; a line of a program and its path are shorter
+_LONGEST_COMMENT = 8000
 _LINE_OF_FRAME = re.compile(r'", line \d+')
 #: how many lines a path may have
 _MOST_LINES = 8
@@ -102,6 +104,7 @@ def with_path(comment: str, path: str) -> str:
 
 
 def _match_comment(comment: str) -> Optional["Match[str]"]:
+    comment = comment[:_LONGEST_COMMENT]
     return next(filter(None, (one.match(comment) for one in _OF_COMMENT)), None)
 
 

@@ -31,8 +31,17 @@ def _computed(tree: ast.Module, node: Any) -> Iterator[Any]:
     function = innermost(tree, node.lineno)
     plain = isinstance(node, ast.Compare)  # a tensor is compared with a number, too
     own = _given(function, plain) if function is not None else set()
-    if any(_has(one, own) for one in parts):
+    kept = _set_here(function) if function is not None else set()
+    if any(_has(one, own, kept) for one in parts):
         yield from parts
+
+
+def _set_here(function: Any) -> Set[str]:
+    """The attributes that a function sets: a number that it keeps from call to call is one of the
+    graph as soon as it comes from a tensor.
+    """
+    targets = [one for node in walked(function) for one in getattr(node, "targets", ())]
+    return {path_of(one) for one in targets if isinstance(one, ast.Attribute)}
 
 
 def _given(function: Any, plain: bool) -> Set[str]:
@@ -53,7 +62,11 @@ def _given(function: Any, plain: bool) -> Set[str]:
         or isinstance(getattr(defaults.get(one), "value", None), float)
     }
     for node in walked(function):
-        if isinstance(node, ast.Assign) and _is_arithmetic(node.value) and _has(node.value, found):
+        if (
+            isinstance(node, ast.Assign)
+            and _is_arithmetic(node.value)
+            and _has(node.value, found, set())
+        ):
             found |= assigned(node)
     return found
 
@@ -63,12 +76,21 @@ def _is_arithmetic(node: Any) -> bool:
     return all(isinstance(one, kinds) for one in ast.walk(node))
 
 
-def _has(node: Any, own: Set[str]) -> bool:
-    """Whether one of some numbers, or an attribute of one, goes into an expression."""
+def _has(node: Any, own: Set[str], kept: Set[str]) -> bool:
+    """Whether one of some numbers, or an attribute of one that is not `kept`, goes into an
+    expression.
+    """
     if is_size(node):
         return False
+    objects: Set[int] = set()  # those of which an attribute is asked are no numbers
     for one in parts_of_number(node):
+        if isinstance(one, ast.Attribute):
+            objects.add(id(one.value))
+        if id(one) in objects:
+            continue
         path = path_of(one)
-        if path and path.partition(".")[0] in own and not path.endswith((".shape", ".T")):
+        if path in kept or path.endswith((".shape", ".T")):
+            continue
+        if path and path.partition(".")[0] in own:
             return True
     return False
