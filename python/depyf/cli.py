@@ -52,8 +52,12 @@ def _parser() -> "Tuple[argparse.ArgumentParser, Dict[str, argparse.ArgumentPars
 
     parser = Parser(prog="depyf", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb")
-    made = {"run": _add_run(verbs), "try": _add_try(verbs)}
-    return parser, dict(made, report=_add_report(verbs), diff=_add_diff(verbs))
+    return parser, {
+        "run": _add_run(verbs),
+        "try": _add_try(verbs),
+        "report": _add_report(verbs),
+        "diff": _add_diff(verbs),
+    }
 
 
 def _add_run(verbs: "Any") -> "argparse.ArgumentParser":

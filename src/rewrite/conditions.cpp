@@ -20,9 +20,10 @@ class Branches {
   void restore() {
     ListRefs lists;
     collect_lists(r_.ast, r_.body, lists);
-    mark_exits(lists);
-    if (columns_.known() || columns_.only_rows())
+    if (columns_.known() || columns_.only_rows()) {
+      mark_exits(lists);
       r_.edit_lists(lists, [&](std::vector<StmtId>& list) { return take_out(list); });
+    }
     // In the place of an `elif` nothing may follow.
     for (ListRef at : lists)
       if (at.which == ListRef::Orelse && r_.ast[at.owner].kind == StmtKind::If &&

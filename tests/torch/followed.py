@@ -281,7 +281,7 @@ def follow(seed, folder=None):
 
 def _follow(text, base):
     from depyf.advise.change import is_late
-    from depyf.advise.wording import compiles_removed, not_patched, saving, waits
+    from depyf.advise.wording import compiles_removed, not_patched, patch_now, saving
     from depyf.trying.patching import with_hunks
 
     first = run(text, base + ".py")
@@ -292,7 +292,7 @@ def _follow(text, base):
     before, skipped, late = first, False, False
     for number, change in enumerate(top, 1):
         told = " ".join(compiles_removed(change, first.advice.nodes, counted))
-        shown = change.patch and not waits(change, top[: number - 1])
+        shown = patch_now(change, top[: number - 1])
         new = with_hunks(text, change.patch) if shown else None
         if new is None:
             skipped = True

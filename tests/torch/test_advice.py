@@ -2967,9 +2967,8 @@ for _ in range(4):
     assert "it changes self.rounds, so without the break torch may compile all" in told
 
 
-@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
-def test_functions_that_share_compiles_are_given_dynamic_true_together(tmp_path):
-    text = """
+#: two functions with a torch.compile of their own, which share a break
+_SHARING = """
 def shared(x):
     print("of", x.shape)
     return x.sin()
@@ -2982,10 +2981,18 @@ def first(x):
 def second(x, n):
     return shared(x) * n
 
-for n in (2, 3):
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
+def test_functions_that_share_compiles_are_given_dynamic_true_together(tmp_path):
+    text = (
+        _SHARING
+        + """for n in (2, 3):
     first(torch.ones(4))
     second(torch.ones(4), n)
 """
+    )
     told = advise.text(run_of_program(text, tmp_path / "a.py"))
     line = text[: text.index("def first")].count("\n") + 1
     form = r"not in the patch: give the torch\.compile of first dynamic=True, too: \S*a\.py:(\d+)"
@@ -3012,24 +3019,14 @@ for n in (2, 3):
     "grad, shares", [("torch.enable_grad()", True), ("torch.no_grad()", False)]
 )
 def test_functions_that_have_compiles_of_their_own_need_no_dynamic_true(grad, shares, tmp_path):
-    text = """
-def shared(x):
-    print("of", x.shape)
-    return x.sin()
-
-@torch.compile(backend="eager")
-def first(x):
-    return shared(x) + 1
-
-@torch.compile(backend="eager")
-def second(x, n):
-    return shared(x) * n
-
-for n in (2, 3):
+    text = (
+        _SHARING
+        + """for n in (2, 3):
     first(torch.ones(4))
     with %s:
         second(torch.ones(4), n)
 """
+    )
     told = advise.text(run_of_program(text % grad, tmp_path / "a.py"))
     assert ("not in the patch: give the torch.compile of first" in told) == shares, told
 

@@ -18,12 +18,12 @@ from depyf.advise.wording import (
     left_out,
     longer,
     not_patched,
+    patch_now,
     plain,
     saving,
     together,
     told_given_up,
     told_gone,
-    waits,
 )
 from depyf.schema import Document
 from depyf.terminal import place, short_path, shown
@@ -57,8 +57,8 @@ def text(
     listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
     rows += _told(top, others, nodes, links, tried or {})
-    has_patch = any("\n   --- a/" in "\n" + row for row in rows)
     rows += together(top, nodes) + [AGAIN] * bool(top)
+    has_patch = any(patch_now(one, top[:at]) for at, one in enumerate(top))
     rows += [_TRY] * (tried is None and has_patch)
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
@@ -130,7 +130,7 @@ def _told(
         told += compiles_removed(one, nodes, counted)
         told[:0] = called_from(one, links)
         rows.append("\n   ".join([head] + told))
-        if one.patch and not waits(one, top[: number - 1]):
+        if patch_now(one, top[: number - 1]):
             patch = beyond(one.patch, patches)
             patches[number] = one.patch
             rows.append(textwrap.indent(shown(patch.rstrip("\n")), "   "))
@@ -193,12 +193,10 @@ _RAISED = "torch raised an exception to the program, for which there is no advic
 
 def _counted(nodes: List[Any]) -> str:
     """A line by which a run after a change can be compared with this one."""
-    counts = (
-        ("compile", len(nodes)),
-        ("recompile", sum(1 for one in nodes if one.entry.get("reasons") and not one.is_limit)),
-        ("graph break", sum(len(one.entry.get("breaks") or ()) for one in nodes)),
-    )
-    told = ["%d %s%s" % (count, name, "s"[count == 1 :]) for name, count in counts]
+    from depyf.report import overview
+    from depyf.summary.counting import many
+
+    told = map(many, overview.counts(nodes), ("compile", "recompile", "graph break"))
     return "this run: %s; after a change, compare these" % ", ".join(told)
 
 

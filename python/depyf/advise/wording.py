@@ -37,6 +37,11 @@ def waits(change: Change, above: List[Change]) -> bool:
     return not asked_first(change) <= set().union(*map(told_at, above))
 
 
+def patch_now(change: Change, above: List[Change]) -> str:
+    """The patch of a change that can be made after those above it; "" for none."""
+    return "" if waits(change, above) else str(change.patch)
+
+
 def asked_first(change: Change) -> Set[str]:
     """The places that the advice of a change says to change before."""
     found = re.findall(r"\b(?:First|Then) change (.+?), where ", change.advice)

@@ -172,13 +172,13 @@ class _Recording:
             sys.stdout.flush()
         except Exception:
             pass
+        if self._options.texts is not None:
+            return  # `depyf try` reads the dump
         found: List[Dict[str, Any]] = []
         if self.follower is not None:
             from depyf import follow
 
             found = follow.documents(self.follower.folder)
-        if self._options.texts is not None:
-            return  # `depyf try` reads the dump
         exceeded += _over_budget(run, self._options, found)
         tell(run, self._options, found, self._finder, self._output, self._stream, exceeded)
         profile = self.progress.profile

@@ -11,8 +11,6 @@ from depyf.terminal import place, shown
 from depyf.trace.frames import frames_of_text, parse_comment
 
 _GUARD_COMMENT = re.compile(r"(?<!\s)\s+# .*$", re.DOTALL)
-#: where a guard was made, with the beginning of the path left out, which is all that torch tells up
-#: to 2.9
 
 
 def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[str, int]]]:
@@ -25,6 +23,7 @@ def reason_parts(reason: str, filename: str = "") -> Tuple[str, Optional[Tuple[s
     """
     frames = frames_of_text(reason)
     where = frames[-1][:2] if frames else None
+    # up to 2.9 torch tells a place alone, with the beginning of the path left out
     shortened = parse_comment(reason[reason.find("#") :]) if where is None else None
     if shortened is not None and filename.endswith(shortened.path):
         where = filename, shortened.line

@@ -31,11 +31,11 @@ def counts_of(outcome: Outcome) -> Counts:
     from depyf.report import overview
 
     nodes = overview.nodes_of([outcome.document] + outcome.workers)
-    recompiles = sum(1 for one in nodes if one.entry.get("reasons") and not one.is_limit)
+    compiles, recompiles, breaks = overview.counts(nodes)
     given_up = [one for one in nodes if one.failure and one.failure["row"] != "nothing to compile"]
     return Counts(
-        len(nodes),
-        sum(len(one.entry.get("breaks") or ()) for one in nodes),
+        compiles,
+        breaks,
         recompiles,
         len({one.frame for one in given_up}),
         sum(one.seconds for one in nodes),

@@ -3,6 +3,7 @@
 from collections import namedtuple
 from typing import Callable, List, Optional
 
+from depyf.summary.counting import many
 from depyf.terminal import shown
 from depyf.trying.comparing import Difference, difference, varying
 from depyf.trying.runs import Counts, Outcome, counts_of
@@ -81,12 +82,9 @@ def _is_less(before: Counts, after: Counts) -> bool:
 
 def counted(counts: Counts, seconds: float) -> str:
     """The counts of a run in words."""
-    told = [
-        "%d %s%s" % (count, name, "s"[count == 1 :])
-        for count, name in zip(counts[:3], ("compile", "graph break", "recompile"))
-    ]
+    told = [*map(many, counts[:3], ("compile", "graph break", "recompile"))]
     if counts.uncompiled:
-        told.append("%d function%s uncompiled" % (counts.uncompiled, "s"[counts.uncompiled == 1 :]))
+        told.append(many(counts.uncompiled, "function") + " uncompiled")
     told.append("%.1f s of compiling" % counts.seconds)
     return "%s; %.1f s in all" % (", ".join(told), seconds)
 

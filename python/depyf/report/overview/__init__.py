@@ -7,7 +7,7 @@ from depyf.report.overview.costs import Cause, alike, causes, compiled_times, is
 from depyf.report.overview.durations import PHASES, count_kernels, phases, seconds
 from depyf.report.overview.guards import attribute_of, of_object
 from depyf.report.overview.node import Node
-from depyf.report.overview.nodes import named_apart, nodes_of, numpy_draws, object_draws
+from depyf.report.overview.nodes import counts, named_apart, nodes_of, numpy_draws, object_draws
 from depyf.report.overview.ranks import divergence
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "causes",
     "compiled_times",
     "count_kernels",
+    "counts",
     "divergence",
     "is_normal",
     "joined",

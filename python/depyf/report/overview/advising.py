@@ -223,14 +223,6 @@ def drop_marks_inside(nodes: Sequence[Node]) -> None:
     calls: the tensor may be made there.
     """
     for node in nodes:
-        if not node.is_resume or not node.reasons:
-            continue
-        seen, work = {id(node)}, [node]
-        while work:
-            one = work.pop()
-            if one.outer is not None:
-                for reason in node.reasons:
-                    words.drop_marks(reason)
-                break
-            work += [each for each in one.callers if id(each) not in seen]
-            seen.update(map(id, one.callers))
+        if node.is_resume and node.whole().outer is not None:
+            for reason in node.reasons:
+                words.drop_marks(reason)

@@ -32,6 +32,12 @@ from depyf.report.words.stacks import short_place
 from depyf.schema import Document
 
 
+def counts(nodes: Sequence[Node]) -> Tuple[int, int, int]:
+    """How many compiles, recompiles and graph breaks there are."""
+    recompiles = sum(1 for one in nodes if one.entry.get("reasons") and not one.is_limit)
+    return len(nodes), recompiles, sum(len(one.entry.get("breaks") or ()) for one in nodes)
+
+
 def nodes_of(runs: Iterable[Document]) -> List[Node]:
     """The nodes of all runs in the order of their compiles, connected by who calls whom."""
     found: List[Node] = []

@@ -332,18 +332,12 @@ def _describe_member(found: Said, match: Match[str]) -> None:
     advise(found, "what a set holds")
 
 
-def _describe_same(found: Said, match: Match[str]) -> None:
+def _describe_two(found: Said, match: Match[str]) -> None:
     names = match.group("one"), match.group("other")
+    changed = "one object, are two" if match.re is _SAME else "two tensors, are one"
     found.update(kind="object", name=names[0])
-    found["words"] = "`%s` and `%s` were one object, are two" % names
-    advise(found, "one object for two", one=names[0], other=names[1])
-
-
-def _describe_twice(found: Said, match: Match[str]) -> None:
-    names = match.group("one"), match.group("other")
-    found.update(kind="object", name=names[0])
-    found["words"] = "`%s` and `%s` were two tensors, are one" % names
-    advise(found, "one object for two", one=names[0], other=names[1])
+    found["words"] = "`%s` and `%s` were " % names + changed
+    advise(found, "one object for two")
 
 
 def _describe_freed(found: Said, match: Match[str]) -> None:
@@ -526,8 +520,8 @@ _FORMS: Tuple[
     (_KEYS_CHANGED.search, _describe_keys),
     (_value_was, _describe_value),
     (_NONE.match, _describe_none),
-    (_SAME.match, _describe_same),
-    (_TWICE.match, _describe_twice),
+    (_SAME.match, _describe_two),
+    (_TWICE.match, _describe_two),
     (_NO_FUNCTION.match, _describe_no_function),
     (_HASATTR.match, _describe_attribute),
     (_condition, _describe_condition),

@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import copy
 import re
 from collections import namedtuple
 from typing import Callable, Dict, FrozenSet, List, Sequence, Tuple
@@ -174,7 +173,11 @@ class Guards:
                 lines += ["            # " + line for line in _heading(source, of_these)]
             for one in kept:
                 lines += with_words(on_rows(one.text), in_comment(one.said))
-        lines += ["            # checked by torch alone:"] * bool(self.opaque)
+        return lines
+
+    def opaque_rows(self) -> List[str]:
+        """Comments on what torch alone checks."""
+        lines = ["            # checked by torch alone:"] * bool(self.opaque)
         for guard in self.opaque:
             said = state_in_words(state_of(guard.text))
             text = "torch's settings: " + said if said else guard.text
@@ -208,17 +211,15 @@ def guard_function(
     if common and guards.asked:
         told = "the %d guards that each of these entries has" % len(common)
         first = with_words(on_rows("%s(L, G)" % shared), told)
-    rows = first + guards.rows(lambda one: one not in common)
+    rows = first + guards.rows(lambda one: one not in common) + guards.opaque_rows()
     rows += on_rows("__checked_by_torch(%r, L)" % token)
     return _function(name, said % in_comment(entry.compile_id), rows)
 
 
 def shared_function(name: str, guards: Guards, common: FrozenSet[str]) -> str:
     """The guards that all entries of a function have, in the order of one of them."""
-    own = copy.copy(guards)
-    own.opaque = []
     said = "True when the guards hold that all entries have; each has others, too."
-    return _function(name, said, own.rows(lambda one: one in common))
+    return _function(name, said, guards.rows(lambda one: one in common))
 
 
 def _function(name: str, said: str, rows: List[str]) -> str:
