@@ -1,17 +1,15 @@
 """`depyf try`: the changes of the advice that have a patch, each tried on the program itself."""
 
 import argparse
-import difflib
-import os
 import sys
 from typing import Dict, List, Mapping
 
 from depyf.advise.change import Change
+from depyf.advise.source import text_of
 from depyf.messages import complain
 from depyf.terminal import hyperlinks, shown, tell
 from depyf.trying.patching import applied
 from depyf.trying.runs import Outcome, Runner, counts_of, ended_by_signals
-from depyf.trying.texts import read_source
 from depyf.trying.verdict import counted, ended, ended_because, verdict
 
 #: changes that are tried, as many as `depyf run --advise` shows
@@ -33,6 +31,7 @@ def try_command(options: argparse.Namespace) -> int:
 def _try(options: argparse.Namespace, runner: Runner) -> int:
     from depyf.advise import text
     from depyf.advise.listing import Advice
+    from depyf.advise.patches import diff_of
     from depyf.follow import merged
 
     complain("depyf try: running the program as it is\n")
@@ -59,7 +58,8 @@ def _try(options: argparse.Namespace, runner: Runner) -> int:
         complain("depyf try: %s was not written, as no change helped\n" % shown(options.patch))
         return 1
     with open(options.patch, "w", encoding="utf-8") as stream:
-        stream.write(_patch_of(trial.texts))
+        for path, changed in trial.texts.items():
+            stream.write(diff_of(path, text_of(path) or "", changed, context=3))
     return 0
 
 
@@ -75,7 +75,7 @@ class _Trial:
         self.rows: Dict[int, List[str]] = {}
         self.texts: Dict[str, str] = {}
         self._runner = runner
-        self._first = self._last = first
+        self._last = first
         self._again: List[Outcome] = []  # a second run of what `_last` is a run of
         self._kept: Dict[int, str] = {}  # patches
         self._made: List[Change] = []
@@ -83,9 +83,9 @@ class _Trial:
     def follow(self, number: int, change: Change, above: List[Change]) -> None:
         """Tries one change, if it has a patch that can be made now."""
         from depyf.advise.patches import beyond
-        from depyf.advise.wording import waits
+        from depyf.advise.wording import patch_now, waits
 
-        if not change.patch or waits(change, above):
+        if not patch_now(change, above):
             return
         if waits(change, self._made):
             self.rows[number] = ["not tried: another change is to be made first"]
@@ -129,17 +129,3 @@ def _numbers(kept: Mapping[int, str]) -> str:
     texts = [str(one) for one in kept]
     last = " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
     return "change%s %s" % ("s"[len(texts) == 1 :], last)
-
-
-def _patch_of(texts: Mapping[str, str]) -> str:
-    """The changes of files as one patch for `patch -p1` in the current folder, or in the root for
-    files outside of it.
-    """
-    parts: List[str] = []
-    for path, text in texts.items():
-        name = os.path.relpath(path)
-        name = path.lstrip("/") if name.startswith(os.pardir) else name
-        before = read_source(path) or ""
-        lines = before.splitlines(True), text.splitlines(True)
-        parts += difflib.unified_diff(*lines, "a/" + name, "b/" + name)
-    return "".join(parts)

@@ -214,3 +214,6 @@ def test_a_patch_is_applied_where_lines_near_it_have_changed(tmp_path):
     assert applied(patch, {}) == {path: "a\nb\nC\nd\n"}
     assert applied(patch, {path: "new\na\nB\nc\nd\nc\n"}) == {path: "new\na\nB\nC\nd\nc\n"}
     assert applied(patch, {path: "a\nb\nx\nd\n"}) is None
+    # what ends a line of text but none of Python stays
+    text = "a\x0c\nb\nc\nd\nx = '\u2028\x0c\x85'\n"
+    assert applied(patch, {path: text}) == {path: text.replace("c\nd", "C\nd")}

@@ -81,13 +81,22 @@ def patch_for(
     if dynamic_at[1] and _same(dynamic_at[0], file):
         moved = dynamic_at[1] + changed.count("\n") - source.count("\n")
         changed = _with_dynamic(changed, compiling.places_of(changed), moved) or changed
+    return diff_of(file, source, changed)
+
+
+def diff_of(file: str, source: str, changed: str, context: int = 1) -> str:
+    """The unified diff of a file, for `patch -p1` in the current folder, or in the root for a file
+    outside of it.
+
+    Args:
+        context: lines around each change.
+    """
     name = short_path(file)
     if name.startswith(os.pardir):  # `patch -p1` takes no such names; from the root it finds this
         name = paths.absolute(file)
     name = name.lstrip("/")
-    return "".join(
-        difflib.unified_diff(lines_of(source), lines_of(changed), "a/" + name, "b/" + name, n=1)
-    )
+    lines = lines_of(source), lines_of(changed)
+    return "".join(difflib.unified_diff(*lines, "a/" + name, "b/" + name, n=context))
 
 
 def _shows_changed(wanted: str, file: str, known: Known) -> bool:

@@ -9,15 +9,20 @@ from typing import Any, Iterator, List, Optional, Tuple
 from depyf.advice import uses
 
 
-def source_of(file: str) -> Optional[Tuple[str, ast.Module]]:
-    """(source, tree) of a file; None where it cannot be read."""
+def text_of(file: str) -> Optional[str]:
+    """The source in a file; None where it cannot be read."""
     try:
         with tokenize.open(file) as stream:
-            source = stream.read()
+            return stream.read()
     except (OSError, SyntaxError, ValueError, UnicodeError):
         return None
-    tree = uses.parsed(file)
-    return (source, tree) if tree is not None else None
+
+
+def source_of(file: str) -> Optional[Tuple[str, ast.Module]]:
+    """(source, tree) of a file; None where it cannot be read."""
+    source = text_of(file)
+    tree = uses.parsed(file) if source is not None else None
+    return (source, tree) if source is not None and tree is not None else None
 
 
 def segment(source: str, node: ast.AST) -> Optional[str]:

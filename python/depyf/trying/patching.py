@@ -4,7 +4,7 @@ import os
 import re
 from typing import Dict, List, Mapping, Optional, Tuple
 
-from depyf.trying.texts import read_source
+from depyf.advise.source import lines_of, text_of
 
 #: a hunk: the line where it begins in the file as it was, and its lines
 _HUNK = re.compile(r"^@@ -(\d+).*@@.*\n((?:[ +\-].*(?:\n|$)|\n)+)", re.M)
@@ -25,7 +25,7 @@ def applied(patch: str, texts: Mapping[str, str]) -> Optional[Dict[str, str]]:
     for path, hunks in _files_of(patch):
         text = found.get(path)
         if text is None:
-            text = read_source(path)
+            text = text_of(path)
         changed = None if text is None else with_hunks(text, hunks)
         if changed is None:
             return None
@@ -48,9 +48,9 @@ def with_hunks(text: str, hunks: str) -> Optional[str]:
     """A text with the hunks of a diff applied, each at the place nearest to where it was; None
     where one has no place.
     """
-    lines = text.splitlines()
+    lines = _rows_of(text)
     for at, hunk in _HUNK.findall(hunks):
-        rows = [one or " " for one in hunk.splitlines()]
+        rows = [one or " " for one in _rows_of(hunk)]
         context = _context(rows), _context(rows[::-1])
         for fuzz in range(_FUZZ + 1):
             begin, end = (max(0, fuzz + one - max(context)) for one in context)
@@ -64,6 +64,10 @@ def with_hunks(text: str, hunks: str) -> Optional[str]:
         where = min(places, key=lambda place: abs(place - int(at)))
         lines[where : where + len(old)] = [one[1:] for one in part if one[0] in " +"]
     return "\n".join(lines) + "\n"
+
+
+def _rows_of(text: str) -> List[str]:
+    return [one.rstrip("\n") for one in lines_of(text)]
 
 
 def _context(rows: List[str]) -> int:

@@ -6,22 +6,13 @@ import json
 import linecache
 import os
 import tokenize
-from typing import Any, Dict, Mapping, Optional
-
-
-def read_source(path: str) -> Optional[str]:
-    """The text of a Python file; None where it cannot be read."""
-    try:
-        with tokenize.open(path) as stream:
-            return stream.read()
-    except (OSError, SyntaxError, UnicodeDecodeError):
-        return None
+from typing import Any, Dict, Mapping
 
 
 def _encoded(text: str) -> bytes:
     """A text in the encoding that its first lines declare."""
-    head = "".join(text.splitlines(True)[:2]).encode("ascii", "replace")
-    encoding, _ = tokenize.detect_encoding(io.BytesIO(head).readline)
+    head = io.BytesIO(text.encode("ascii", "replace"))
+    encoding, _ = tokenize.detect_encoding(head.readline)
     return text.encode(encoding)
 
 
@@ -56,5 +47,5 @@ def install(path: str) -> Dict[str, str]:
     loader.get_data, loader.path_stats = data_of, stats_of
     for name, text in texts.items():
         # without a time, which linecache takes for a file that it cannot check
-        linecache.cache[name] = len(text), None, text.splitlines(True), name
+        linecache.cache[name] = len(text), None, io.StringIO(text).readlines(), name
     return texts
