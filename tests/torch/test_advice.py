@@ -1489,6 +1489,46 @@ def test_a_setting_for_the_whole_program_names_the_line_for_which_it_does_not_he
     torch.testing.assert_close(result, wanted)
 
 
+_SCALAR_BESIDE = """
+seen = []
+
+@torch.compile(backend="eager")
+def scaled(x):
+    scale = x.sum().item()
+    return x * scale
+
+@torch.compile(backend="eager")
+def taken(x, table, at):
+    %s
+    return x * 2
+
+result = [scaled(torch.ones(3))]
+result += [taken(torch.ones(3), [1.0, 2.0, 3.0], torch.tensor(at)) for at in (0, 1, 2)]
+"""
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "statement, said",
+    [
+        ("seen.append(x.sum().item())", "for each length of the list"),
+        ("x = x * table[at.item()]", "for each value"),
+    ],
+)
+def test_a_setting_under_which_torch_compiles_again_at_a_line_is_not_said_to_break_there(
+    statement, said
+):
+    program = _SCALAR_BESIDE % statement
+    nodes = run(program, "beside")[1]
+    (item,) = met(nodes, "item")
+    (text,) = [one for one, patch in zip(item["help"], item["patches"]) if patch]
+    assert text.startswith("First change beside.py:11, where ")
+    assert "torch compiles again %s" % said in text and "breaks there" not in text
+    after = run("torch._dynamo.config.capture_scalar_outputs = True\n" + program, "set")[1]
+    assert not [one for node in after for one in node.breaks]
+    assert len([node for node in after if node.title == "taken"]) == 3
+
+
 _DRAWS = """
 import random
 from random import randint

@@ -20,7 +20,13 @@ from depyf.advice.breaks.branches import OF_CONDITIONS, OF_FLOATS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
-from depyf.advice.breaks.numbers import ALSO_USED, DECIDED_FIRST, DRAWN_FIRST
+from depyf.advice.breaks.numbers import (
+    ALSO_USED,
+    DECIDED_FIRST,
+    DRAWN_FIRST,
+    LENGTHENED_FIRST,
+    VALUED_FIRST,
+)
 from depyf.advice.breaks.shapes import LISTED_FIRST
 
 __all__ = [
@@ -35,6 +41,7 @@ __all__ = [
     "FORMAT",
     "FORMATTED_OUTSIDE",
     "LEAVES",
+    "LENGTHENED_FIRST",
     "LIBRARY",
     "LISTED_FIRST",
     "LOOP",
@@ -46,6 +53,7 @@ __all__ = [
     "REPEAT",
     "ROUNDS",
     "ROWS",
+    "VALUED_FIRST",
 ]
 
 #: the first that fits is taken, so that a row stands before those that are less exact

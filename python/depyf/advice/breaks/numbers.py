@@ -155,6 +155,16 @@ DECIDED_FIRST = (
     "First change {at}, where Python needs such a number: the setting applies to the whole "
     "program, and with it the graph breaks there, too. Then "
 )
+#: as above, where with the setting torch compiles for each value of such a number
+VALUED_FIRST = (
+    "First change {at}, where Python needs such a number: the setting applies to the whole "
+    "program, and with it torch compiles again for each value there. Then "
+)
+#: as above, where a list takes such a number
+LENGTHENED_FIRST = (
+    "First change {at}, where a list takes such a number: the setting applies to the whole "
+    "program, and with it torch compiles again for each length of the list. Then "
+)
 #: as above, where it has code at which torch raises an error with the setting
 DRAWN_FIRST = (
     "First change {at}, where Python draws a random number: the setting applies to the whole "

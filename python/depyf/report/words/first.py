@@ -9,21 +9,24 @@ from depyf.advice import uses
 from depyf.report.words.breaks import SETS, SIZED, Said, use_of
 from depyf.report.words.stacks import short_place
 
-#: rows of a number that Python needs at once
-_NEEDED = (
-    "item that decides",
-    "item that picks the largest",
-    "item that orders",
-    "item that is printed",
-    "item as an index",
-    "tensor as an index",
-    "item in a list",
-    "item in a list by a hook",
-    "item in a text",
-    "item that picks an element",
-    "item beside a number",
-    "index into numpy's array",
-)
+#: rows of a number that Python needs at once, by what is said of the setting there
+_NEEDED = {
+    break_rows.DECIDED_FIRST: (
+        "item that decides",
+        "item that picks the largest",
+        "item that orders",
+        "item that is printed",
+        "tensor as an index",
+        "item in a text",
+        "index into numpy's array",
+    ),
+    break_rows.VALUED_FIRST: (
+        "item as an index",
+        "item that picks an element",
+        "item beside a number",
+    ),
+    break_rows.LENGTHENED_FIRST: ("item in a list", "item in a list by a hook"),
+}
 
 #: the row of a number of which torch made a tensor, and with that setting does not get it back
 _DRAWN_ROW = "number drawn by Python"
@@ -36,8 +39,6 @@ def name_needed(found: Sequence[Said]) -> None:
     Args:
         found: what is said of the breaks of one run.
     """
-    needed = [one for one in found if one["row"] in _NEEDED]
-    used = [(one["file"], one["line"], use_of(one["file"], one["line"])[0]) for one in needed]
     drawn = [
         (one["file"], uses.drawn_at(one["file"], one["line"]) or one["line"])
         for one in found
@@ -45,13 +46,14 @@ def name_needed(found: Sequence[Said]) -> None:
     ]
     items = {(one["file"], one["line"]) for one in found if one["row"] == "item"}
     drawn += [(file, at) for file, line in items for at in uses.draws_in(file, line)]
+    places = {break_rows.DRAWN_FIRST: drawn}
+    for form, rows in _NEEDED.items():
+        needed = [(one["file"], one["line"]) for one in found if one["row"] in rows]
+        places[form] = [(file, use_of(file, line)[0] or line) for file, line in needed]
     begins = [
-        form.format(at=", ".join(short_place(*one) for one in sorted(set(places))))
-        for form, places in (
-            (break_rows.DRAWN_FIRST, drawn),
-            (break_rows.DECIDED_FIRST, [(file, at or line) for file, line, at in used]),
-        )
-        if places
+        form.format(at=", ".join(short_place(*one) for one in sorted(set(at))))
+        for form, at in places.items()
+        if at
     ]
     begin = "".join(begins[:1] + [one.replace("First ", "", 1) for one in begins[1:]])
     for one in found if begin else ():
