@@ -25,6 +25,7 @@ from programs import TORCH  # noqa: E402
 import depyf  # noqa: E402
 from depyf import advice, advise, compiling, summary  # noqa: E402
 from depyf.advice import breaks, recompiles, tensor_arguments, uses  # noqa: E402
+from depyf.advise import order, wording  # noqa: E402
 from depyf.report import overview, words  # noqa: E402
 
 #: what helps changes with torch; the pairs are those of the torch that the project is pinned to
@@ -2587,6 +2588,24 @@ def test_a_float_comes_first_only_where_sizes_gain_nothing_without(tmp_path, use
     text = advise.text(document)
     assert "dynamic=True) compiles once for all sizes" in text
     assert ("first: change the float at " in text) == told
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the guards are of torch 2.13")
+def test_what_comes_first_stands_above_and_a_patch_waits_for_it(tmp_path):
+    program = _AVERAGED % ("x.clamp(max=decay)", "average(torch.ones(4), decay)")
+    listed = advise.changes(run_of_program(program, tmp_path / "program.py"), 9)
+    (held,) = [one for one in listed if one.before]
+    (held_by,) = held.before
+    assert "dynamic=True)" in held.advice and held_by.row.startswith("float")
+    for changes in (listed, listed[::-1]):  # whichever saves more
+        found = order.after_those_before(changes)
+        causes = [id(one.cause) for one in found]
+        assert causes.index(id(held_by.cause)) < causes.index(id(held.cause))
+        assert sorted(causes) == sorted(id(one.cause) for one in listed)
+        every = {key: seconds for one in listed for key, seconds in one.each.items()}
+        assert sum(one.seconds for one in found) == pytest.approx(sum(every.values()))
+    assert wording.patch_now(held, [held_by]) == held.patch != ""
+    assert not wording.patch_now(held, [one for one in listed if one.row != held_by.row])
 
 
 _FLOORED = """

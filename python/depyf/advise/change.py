@@ -25,12 +25,13 @@ from depyf.advice import breaks
 #: compiled again for them: with one of the two, `seconds` are no figure; nor are they where there
 #: are `kept_out`, calls that the change must not have compiled (`outside.Call`), or `counts`:
 #: (file, line, what is changed from its own value) in functions that torch would compile then;
-#: `ended`: whether the program ended with an exception in code that torch made there
+#: `ended`: whether the program ended with an exception in code that torch made there; `before` are
+#: all the changes that are to be made before this one, `first` and those that its advice names
 Change = namedtuple(
     "Change",
     "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause alone left first kept_out counts ended",
-    defaults=(None, (), (), (), False),
+    "shown_at outermost unsure cause alone left first kept_out counts ended before",
+    defaults=(None, (), (), (), False, ()),
 )
 #: what a patch asks of a run: the file that it began with, and its nodes
 Known = namedtuple("Known", "program nodes")

@@ -11,7 +11,7 @@ from depyf.advise.joining import (
     without_done,
     without_gone,
 )
-from depyf.advise.order import Order, taken_one_by_one
+from depyf.advise.order import Order, after_those_before, taken_one_by_one
 from depyf.advise.outside import counts_in, kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
 from depyf.advise.uncompiled import left_untold, uncompiled
@@ -19,6 +19,7 @@ from depyf.advise.wording import (
     asked_first,
     called_from_in_words,
     left_out,
+    made_before,
     saving,
     sentences_of,
     told_at,
@@ -192,6 +193,7 @@ def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[C
         return _listed(kept, most, nodes)
     # a failure without advice of its own that no other change removes is no change
     merged = [_told_whole(one, merged, nodes) for one in merged if one.advice]
+    merged = [one._replace(before=made_before(one, merged)) for one in merged]
     merged = [_with_what_is_first(one, merged) for one in merged]
     order = Order(merged)
     chosen = taken_one_by_one(merged, {}, order.rank, most, order.told)
@@ -199,4 +201,4 @@ def _listed(found: List[Change], most: int, nodes: Sequence[Any] = ()) -> List[C
     taken: Dict[str, float] = {}
     first = taken_one_by_one(chosen, taken, order.by_saving)
     others = [one for one in merged if id(one.cause) not in places]
-    return first + taken_one_by_one(others, taken, order.by_saving)
+    return after_those_before(first + taken_one_by_one(others, taken, order.by_saving))

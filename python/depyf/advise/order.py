@@ -36,8 +36,39 @@ def taken_one_by_one(
         found.append(one)
         if told is not None:
             told |= _spares(one)
-        if not is_open(one):
-            taken.update((key, max(value, taken.get(key, 0.0))) for key, value in one.each.items())
+        _take(one, taken)
+    return found
+
+
+def _take(change: Change, taken: Dict[str, float]) -> None:
+    """Adds what a change saves to what is taken, if that is known."""
+    if not is_open(change):
+        taken.update((key, max(value, taken.get(key, 0.0))) for key, value in change.each.items())
+
+
+def after_those_before(changes: List[Change]) -> List[Change]:
+    """The same changes, each after those that are to be made before it, and else in their order,
+    with the `seconds` that are left of each after those that stand before it then.
+    """
+    at = {id(one.cause): place for place, one in enumerate(changes)}
+    found: List[Change] = []
+    met: Set[int] = set()
+    taken: Dict[str, float] = {}
+    for one in changes:
+        path = [one]
+        while path:
+            top = path[-1]
+            met.add(id(top.cause))
+            waited = [before for before in top.before if id(before.cause) in at]
+            waited = [before for before in waited if id(before.cause) not in met]
+            if waited:
+                path.append(changes[at[id(waited[0].cause)]])
+                continue
+            path.pop()
+            if id(top.cause) in at:
+                found.append(_left(top, taken))
+                _take(top, taken)
+                del at[id(top.cause)]
     return found
 
 

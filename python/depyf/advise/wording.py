@@ -1,7 +1,7 @@
 """What is said of one change, beside its words."""
 
 import re
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Set, Tuple
 
 from depyf.advice import breaks, uses
 from depyf.advise.causing import outermost
@@ -34,6 +34,9 @@ _NAMED = 4
 
 def waits(change: Change, above: List[Change]) -> bool:
     """Whether a change is to be made after one that does not stand above it."""
+    causes = {id(one.cause) for one in above}
+    if any(id(one.cause) not in causes for one in change.before):
+        return True
     return not asked_first(change) <= set().union(*map(told_at, above))
 
 
@@ -52,6 +55,18 @@ def asked_first(change: Change) -> Set[str]:
 _NEEDED = tuple(
     one for one in breaks.BY_KEY if one.startswith("item ") or one.endswith("shape in a list")
 )
+
+
+def made_before(change: Change, every: List[Change]) -> Tuple[Change, ...]:
+    """The changes, of a list, that are to be made before one: those that its advice names, and
+    those without which torch compiles for each value of something, after it as before.
+    """
+    asked = asked_first(change)
+    named = [one for one in every if asked and told_at(one) & asked]
+    floats = {id(one.cause) for one in float_first(change, every)}
+    holding = [one for one in every if floats & {id(each.cause) for each in (one,) + one.also}]
+    found = {id(one.cause): one for one in [*named, *holding, *change.first] if one is not change}
+    return tuple(found.values())
 
 
 def told_at(change: Change) -> Set[str]:
