@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import types
-from types import MappingProxyType
 from typing import Any, Container, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from depyf import _core
@@ -18,6 +17,8 @@ from depyf.interrupts import pass_on
 from depyf.plain import code_objects, name_of, plain_dict
 from depyf.recompiling.attempt import Recompiled as Recompiled
 from depyf.recompiling.attempt import attempt_of
+from depyf.recompiling.hints import NO_HINTS
+from depyf.recompiling.hints import Hints as Hints
 from depyf.recompiling.proving import PROVEN as PROVEN
 from depyf.recompiling.proving import Own
 
@@ -36,16 +37,11 @@ def recompile(
     name: Optional[str] = None,
     indentation: int = 4,
     temp_prefix: str = "__temp_",
-    callee_parameters: Any = None,
     dynamo: bool = False,
     scope: Optional[Dict[str, Any]] = None,
     own_locals: Iterable[str] = (),
     installed: Optional[Container[str]] = None,
-    callee_results: Any = None,
-    on_stack: Mapping[str, str] = MappingProxyType({}),
-    updated: Mapping[str, int] = MappingProxyType({}),
-    about: str = "",
-    notes: str = "",
+    hints: Hints = NO_HINTS,
 ) -> Recompiled:
     """Decompile `original_code` and compile the result into a code object that can replace it.
 
@@ -59,12 +55,7 @@ def recompile(
     it which have names of torch's are those that torch installed. `installed` are those that it did
     install for this compile; where that is not known, what `scope`, the globals of the frame, holds
     is looked up. Others are the program's. `own_locals` are names of locals that the program has
-    itself, which count also where they look like torch's. `callee_parameters` and `callee_results`
-    map global names of functions to names of their parameters, and of graphs to names of their
-    outputs.
-    `on_stack` tells of parameters what they are given, and `updated` of graphs how many tensors
-    they change in place. `about` stands in the first lines, as comments, and `notes` as comments at
-    the end.
+    itself, which count also where they look like torch's. `hints` make the text readable.
 
     Raises DecompilationError for bytecode that cannot be read, OSError where the file cannot be
     written.
@@ -86,14 +77,12 @@ def recompile(
         indentation=indentation,
         temp_prefix=temp_prefix,
         name=function_name,
-        callee_parameters=callee_parameters or {},
+        callee_parameters=dict(hints.callee_parameters),
         own_locals=own_locals,
         own_globals=own_globals,
-        callee_results=callee_results or {},
+        callee_results=dict(hints.callee_results),
     )
-    told: Dict[str, Any] = dict(
-        about=about, notes=notes, filename=filename, on_stack=on_stack, updated=updated
-    )
+    told: Dict[str, Any] = dict(filename=filename, hints=hints)
     # The readable form first; then the faithful one, which keeps temporaries and frozensets.
     result = _attempt(original_code, reference, path, False, dynamo, program_locals, options, told)
     if not result.proven:
@@ -120,7 +109,7 @@ def _attempt(
     Args:
         faithful, dynamo, options: as for `_decompiled`.
         program_locals: locals that the readable form does not rename.
-        told: what the text says beside the code, as `attempt_of` takes it.
+        told: the file's name and the hints, as `attempt_of` takes them.
     """
     names: Dict[str, str] = {}
     readable: List[Tuple[str, str, bool]] = []

@@ -9,7 +9,7 @@ import types
 import pytest
 
 from depyf import _core
-from depyf.recompile import recompile
+from depyf.recompile import Hints, recompile
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="written with `:=`")
 
@@ -23,9 +23,9 @@ def code_of(text):
     return scope["f"].__code__
 
 
-def readable(text, **options):
+def readable(text, own_locals=(), **hints):
     code = code_of(text)
-    result = recompile(code, dynamo=True, **options)
+    result = recompile(code, dynamo=True, own_locals=own_locals, hints=Hints(**hints))
     assert result.proven, (result.detail, result.source)
     return result
 

@@ -3,7 +3,6 @@
 import re
 import types
 from collections import namedtuple
-from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from depyf import _core
@@ -39,6 +38,7 @@ from depyf.legend import (
 )
 from depyf.plain import code_objects
 from depyf.recompiling.fitting import FUTURE_FLAGS, dressed, fit, with_docstring
+from depyf.recompiling.hints import NO_HINTS, Hints
 from depyf.recompiling.proving import NO_NAMES, PROVEN, Own, with_lifetimes
 from depyf.rewrites import Listing, pass_without_copy
 from depyf.terminal import shown
@@ -106,13 +106,10 @@ def attempt_of(
     names: Optional[Dict[str, str]] = None,
     own: Own = NO_NAMES,
     readable: Sequence[Tuple[str, str, bool]] = (),
-    about: str = "",
-    notes: str = "",
     trusted: bool = False,
     warns: bool = False,
     filename: Optional[str] = None,
-    on_stack: Mapping[str, str] = MappingProxyType({}),
-    updated: Mapping[str, int] = MappingProxyType({}),
+    hints: Hints = NO_HINTS,
 ) -> Recompiled:
     """Compiles a decompiled text and proves it; the arguments are those of `recompile`, and:
 
@@ -130,7 +127,7 @@ def attempt_of(
         original, reference, decompiled, function_name, filename, dynamo, names, readable
     )
     try:
-        attempt.complete(indentation, about, on_stack)
+        attempt.complete(indentation, hints.about, hints.on_stack)
         attempt.compile(warns)
         attempt.prove(own, trusted)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -142,7 +139,7 @@ def attempt_of(
         attempt.detail = str(error)
     except CannotEdit as error:
         attempt.detail = "the compiled code cannot be fitted to the original: %s" % error
-    return attempt.result(path, notes, updated)
+    return attempt.result(path, hints.notes, hints.updated)
 
 
 class _Attempt:

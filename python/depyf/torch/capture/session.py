@@ -296,22 +296,24 @@ class Session(Rests):
                 depyf.recompile.recompile,
                 new_code,
                 name=entry.name,
-                callee_parameters=names,
-                callee_results=outputs,
                 dynamo=True,
                 scope=shared.get("scope"),
                 own_locals=code.co_varnames,
                 installed=compat.installed_globals(),
-                on_stack=stack,
-                updated=updated_by(entry),
-                about=about_code(
-                    function,
-                    entry,
-                    code,
-                    (compat.frame_locals() or {}, compat.frame_globals() or {}),
-                    compat.guarded_sources(),
+                hints=depyf.recompile.Hints(
+                    callee_parameters=names,
+                    callee_results=outputs,
+                    on_stack=stack,
+                    updated=updated_by(entry),
+                    about=about_code(
+                        function,
+                        entry,
+                        code,
+                        (compat.frame_locals() or {}, compat.frame_globals() or {}),
+                        compat.guarded_sources(),
+                    ),
+                    notes=notes,
                 ),
-                notes=notes,
             )
             try:
                 return recompile(filename_template=template)
