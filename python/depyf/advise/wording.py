@@ -34,6 +34,8 @@ _NAMED = 4
 
 def waits(change: Change, above: List[Change]) -> bool:
     """Whether a change is to be made after one that does not stand above it."""
+    if _BY_HAND in change.advice:
+        return True
     causes = {id(one.cause) for one in above}
     if any(id(one.cause) not in causes for one in change.before):
         return True
@@ -45,9 +47,14 @@ def patch_now(change: Change, above: List[Change]) -> str:
     return "" if waits(change, above) else str(change.patch)
 
 
+#: what some advice says to change before it, and no change of the list is about
+_BY_HAND = ", where a string is made of a number: "
+
+
 def asked_first(change: Change) -> Set[str]:
-    """The places that the advice of a change says to change before."""
-    found = re.findall(r"\b(?:First|Then) change (.+?), where ", change.advice)
+    """The places at which changes stand that the advice of a change says to make before it."""
+    advice = re.sub(r"First change ((?!, where ).)+" + re.escape(_BY_HAND), "", change.advice)
+    found = re.findall(r"\b(?:First|Then) change (.+?), where ", advice)
     return {at for one in found for at in one.split(", ")}
 
 
