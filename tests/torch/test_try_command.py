@@ -16,7 +16,7 @@ from programs import TORCH  # noqa: E402
 
 from depyf.trying.comparing import difference, varying  # noqa: E402
 from depyf.trying.patching import applied  # noqa: E402
-from depyf.trying.runs import Outcome  # noqa: E402
+from depyf.trying.runs import Outcome, Runner  # noqa: E402
 from depyf.trying.verdict import verdict  # noqa: E402
 
 PROGRAM = """import torch
@@ -183,6 +183,55 @@ def test_only_what_could_be_compared_is_said_to_help():
     slow.document["unattributed"][0]["metrics"] = {"entire_frame_compile_time_s": 2}
     told = "it helps, but compiling took longer in this run"
     assert verdict(broken, slow, never)[:2] == (True, told)
+
+
+#: a list whose length changes is kept across the break, so only a rest of the function is given up;
+#: with the setting, its length is a constant of the whole function
+LISTS = """import torch
+
+@torch.compile(backend="eager")
+def g(x):
+    names = (x * 2).argsort().tolist()
+    return names, x.sin()
+
+for n in range(3, 14):
+    print(len(g(torch.ones(n))[0]))
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="torch 2.13 keeps the list in the graph")
+def test_a_change_after_which_torch_gives_up_more_of_a_function_is_not_kept(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(LISTS)
+    monkeypatch.chdir(tmp_path)
+    setting = "import torch\ntorch._dynamo.config.capture_scalar_outputs = True\n"
+    changed = LISTS.replace("import torch\n", setting, 1)
+    with Runner(["program.py"], []) as runner:
+        before, after = runner.run(), runner.run({str(program): changed})
+    told = verdict(before, after, never)
+    assert not told.kept and told.words == "it is not kept", told
+    assert "torch gives up all of g, and only gave up a rest of it before" in told.rows
+
+
+def compiled(name, times, seconds, breaks=0):
+    """The outcome of a run that compiled a function some times, each in some seconds."""
+    found = outcome("1.0", breaks=breaks)
+    found.document["unattributed"][0]["compile_id"] = "1/0"
+    entries = [
+        {"compile_id": "0/%d" % k, "metrics": {"entire_frame_compile_time_s": seconds}}
+        for k in range(times)
+    ]
+    place = {"filename": "/p.py", "firstlineno": 1}
+    found.document["functions"] = [dict(place, name=name, qualname=name, entries=entries)]
+    return found
+
+
+def test_a_change_after_which_a_function_takes_more_and_longer_compiles_is_not_kept():
+    told = verdict(compiled("f", 2, 1, breaks=3), compiled("f", 4, 1), never)
+    assert not told.kept
+    assert told.rows[-1] == ("torch compiles all of f 4 times, before 2, and compiling took longer")
+    assert verdict(compiled("f", 2, 1, breaks=3), compiled("f", 4, 0.4), never).kept
+    assert verdict(compiled("f", 2, 1, breaks=3), compiled("f", 2, 3), never).kept
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import namedtuple
+from collections import Counter, namedtuple
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from depyf.schema import Document
 from depyf.trying.texts import write_texts
 
-#: what torch did in a run; `seconds` of compiling, `uncompiled`: functions that it gave up
-Counts = namedtuple("Counts", "compiles breaks recompiles uncompiled seconds")
+#: what torch did in a run; `seconds` of compiling, `uncompiled`: functions that it gave up, and of
+#: these as (file, name) those that it gave up as a `whole`, and those of which it gave up `rests`;
+#: `often`: how often it compiled each function from its begin on
+Counts = namedtuple("Counts", "compiles breaks recompiles uncompiled seconds whole rests often")
 #: `code` is the exit code, None where the run was stopped because it took too long; `output` are
 #: the lines that the program printed, `errors` those of standard error, `seconds` its whole time;
 #: `document` is that of its dump, None where it left none, `workers` those of its processes
@@ -39,7 +41,15 @@ def counts_of(outcome: Outcome) -> Counts:
         recompiles,
         len({one.frame for one in given_up}),
         sum(one.seconds for one in nodes),
+        frozenset(_named(one) for one in given_up if not one.is_resume),
+        frozenset(_named(one.whole()) for one in given_up if one.is_resume),
+        Counter(_named(one) for one in nodes if not one.failure and not one.is_resume),
     )
+
+
+def _named(node: Any) -> Tuple[str, str]:
+    """(file, name) of a function: a change moves its lines."""
+    return node.place[0], node.title
 
 
 class Runner:

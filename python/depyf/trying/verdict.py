@@ -55,6 +55,7 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
         return _not_kept(*rows, "it left no dump, so nothing is known of its compiles")
     counts = [counts_of(one) for one in (before, after)]
     rows.append(counted(counts[1], after.seconds))
+    rows += _worse(*counts)
     if before.code == after.code and not _is_less(*counts):
         return _not_kept(*rows)
     compared = before.code != after.code or (after.output and found is not None)
@@ -70,6 +71,8 @@ def _not_kept(*rows: str) -> Verdict:
 
 def _is_less(before: Counts, after: Counts) -> bool:
     """Whether torch has less to do, and gives up no more."""
+    if _worse(before, after):
+        return False
     if after.uncompiled > before.uncompiled:
         return False
     if after.uncompiled < before.uncompiled:
@@ -78,6 +81,25 @@ def _is_less(before: Counts, after: Counts) -> bool:
     if max(changes) > 0:
         return min(changes) < 0 and after.seconds < before.seconds
     return min(changes) < 0
+
+
+def _worse(before: Counts, after: Counts) -> List[str]:
+    """What counts of the whole run do not tell: functions that torch gives up as a whole, and not
+    only a rest of them behind a graph break, or compiles oftener and longer from their begin on.
+    """
+    given_up = (after.whole - before.whole) & before.rests
+    rows = [_ALL_OF % name for _, name in sorted(given_up)]
+    if after.seconds > _LONGER * before.seconds:
+        rows += [
+            _OFTENER % (name, after.often[file, name], before.often[file, name])
+            for file, name in sorted(before.often)
+            if after.often[file, name] > before.often[file, name]
+        ]
+    return rows
+
+
+_ALL_OF = "torch gives up all of %s, and only gave up a rest of it before"
+_OFTENER = "torch compiles all of %s %d times, before %d, and compiling took longer"
 
 
 def counted(counts: Counts, seconds: float) -> str:
