@@ -12,7 +12,8 @@ namespace depyf {
 namespace {
 
 constexpr std::uint32_t kReturnWidth = 6, kNoneWidth = 4, kContinueWidth = 8, kBreakWidth = 5;
-constexpr std::uint32_t kBeforeValue = 7, kBeforeTarget = 4;  // `return `, `del `
+constexpr std::uint32_t kBeforeValue = 7, kBeforeTarget = 4;   // `return `, `del `
+constexpr std::uint32_t kBeforeTest = 3, kBeforeIterated = 4;  // `if `, `for `
 
 bool before(const SourceSpan& a, const SourceSpan& b) {
   return std::tie(a.line, a.first, a.end) < std::tie(b.line, b.first, b.end);
@@ -111,6 +112,21 @@ std::uint32_t SourceColumns::depth() const {
   return levels;
 }
 
+/// Where a `continue` stands, or where `if` or `for` does, if no `not` or parenthesis follows it.
+std::optional<std::uint32_t> SourceColumns::keyword_at(StmtId id) const {
+  const Stmt& s = r_.ast[id];
+  const SourceSpan own = at(s.origin);
+  if (s.kind == StmtKind::Continue)
+    return own.width() == kContinueWidth ? std::optional(own.first) : std::nullopt;
+  if ((s.kind != StmtKind::If && s.kind != StmtKind::For) || !s.e[0]) return {};
+  const bool loop = s.kind == StmtKind::For;
+  const Expr& head = r_.ast[s.e[0]];
+  if (!loop && head.kind == ExprKind::Unary) return {};
+  const SourceSpan span = of(s.e[0]);
+  const std::uint32_t before = loop ? kBeforeIterated : kBeforeTest;
+  return span.line != 0 && span.first >= before ? std::optional(span.first - before) : std::nullopt;
+}
+
 std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;
@@ -128,12 +144,8 @@ std::uint32_t SourceColumns::step() const {
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
   // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
   const std::uint32_t levels = depth();
-  // `continue` at the column of a level between
-  const bool wide = std::ranges::none_of(all, [&](StmtId id) {
-    const SourceSpan own = at(r_.ast[id].origin);
-    return r_.ast[id].kind == StmtKind::Continue && own.width() == kContinueWidth &&
-           own.first % 8 == kUsual;
-  });
+  const bool wide = std::ranges::none_of(
+      all, [&](StmtId id) { return keyword_at(id).value_or(0) % 8 == kUsual; });  // between
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
     if (step == 8 && (!wide || step * levels > least)) continue;
     const std::uint32_t base = step == 8 ? 0 : least;
@@ -266,15 +278,21 @@ std::optional<std::uint32_t> SourceColumns::start_of_roots(const Stmt& s) const 
 }
 
 std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
+  // A test stands right of its `if`: where two were joined, the body lies a level deeper than one.
+  std::uint32_t most = UINT32_MAX;
   for (std::uint32_t depth = 0;; ++depth) {
     const Stmt& s = r_.ast[id];
     const std::optional<std::uint32_t> own = simple_start(id);
     if (own && depth == 0) return own;
-    if (own) return *own >= depth * step() ? std::optional(*own - depth * step()) : std::nullopt;
+    if (own)
+      return *own >= depth * step() ? std::optional(std::min(*own - depth * step(), most))
+                                    : std::nullopt;
     if (s.body.empty() || s.kind == StmtKind::FunctionDef || s.kind == StmtKind::ClassDef)
       return {};
     // `if a: return` says nothing of indentation.
     const SourceSpan head = of(id);
+    if (s.kind == StmtKind::If && head.line != 0 && head.first >= kBeforeTest + depth * step())
+      most = std::min(most, head.first - kBeforeTest - depth * step());
     id = s.body[0];
     const SourceSpan first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(id);
     if (head.line != 0 && first.line <= head.line) return {};

@@ -80,6 +80,7 @@ class SourceColumns {
   bool begins_return(const SourceSpan& none) const;
   std::uint32_t header_width() const;
   std::uint32_t depth() const;
+  std::optional<std::uint32_t> keyword_at(StmtId statement) const;
   void find_jumps() const;
   void find_others() const;
   void find_rows() const;
