@@ -665,3 +665,50 @@ def test_the_bound_of_an_index_in_an_unrolled_loop_decides_nothing(body, decides
     told = told_of(UNROLLED % body, tmp_path)[1]
     assert ("decides on this size" in told) == decides
     assert "x.size(0) was 5, is 6" in told
+
+
+LISTS = (
+    COMPILED
+    + """def f(x, at):
+    y = x.sin()
+    order = %s
+    listed = %s.tolist()
+    return listed, y.cos() %s
+
+for size in range(3, 3 + CALLS):
+    f(torch.ones(size, 2), torch.arange(2) + size)
+"""
+)
+
+
+@pytest.mark.parametrize("calls", (4, 12))
+@pytest.mark.parametrize(
+    "order, listed, behind, is_kept",
+    [
+        ("y.sum(1).argsort()", "order", "", False),
+        ("y.sum(1).argsort() + 1", "order", "* len(listed)", False),
+        ("at", "y.sum(1).argsort()", "", False),
+        ("y.sum(0).argsort()", "order", "", True),
+        ("at", "at", "* listed[0]", True),
+        ("at * 2", "order", "* listed[1]", True),
+    ],
+)
+def test_a_list_is_kept_in_the_graph_only_where_its_length_is_the_same(
+    order, listed, behind, is_kept, calls, tmp_path
+):
+    """With the setting, torch compiles all of the function for each length of the list."""
+    text = HEAD + (LISTS % (order, listed, behind)).replace("CALLS", str(calls))
+    changes = run(text, str(tmp_path / "program.py")).advice.listed()
+    (change,) = [one for one in changes if one.row.startswith("list of")]
+    assert change.row == ("list of integers" if is_kept else "list of any length")
+    assert bool(change.patch) == is_kept
+    setting = HEAD + "torch._dynamo.config.capture_scalar_outputs = True\n"
+    after = run(text.replace(HEAD, setting), str(tmp_path / "after.py")).advice
+    nodes = [one for one in after.nodes if not one.failure]
+    assert (len(nodes) <= 2) == is_kept  # a second one makes the size of x symbolic
+    if not is_kept:
+        assert {one.row for one in after.listed()} == {"size of a list"}
+        returned = text.replace("listed = %s.tolist()" % listed, "listed = %s" % listed)
+        if not behind:
+            left = run(returned, str(tmp_path / "returned.py")).advice.nodes
+            assert len(left) == 2 and not any(one.breaks for one in left)

@@ -58,6 +58,7 @@ WITHOUT_HINTS = NORMAL + (
     "item in a dict",
     "item beside a number",
     "item in a list by a hook",
+    "list of any length",
     "index into numpy's array",
     "distinct values that decide",
     "bool of a size",

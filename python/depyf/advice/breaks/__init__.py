@@ -101,7 +101,7 @@ COMPILE_AROUND = ("packed sequence", LIBRARY.key)
 
 #: rows after whose advice a tensor stands where a Python number was
 BECOME_TENSORS = tuple(
-    key for key in BY_KEY if key in ("item", "list of floats") or key.startswith("item ")
+    key for key in BY_KEY if key == "item" or key.startswith(("item ", "list of "))
 )
 
 #: rows of branches whose first advice is for those that ask whether there is anything at all

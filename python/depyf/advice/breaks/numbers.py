@@ -2,6 +2,7 @@
 
 from depyf.advice import helps, row
 from depyf.advice.breaks.elements import BY_VALUE, MAKES_A_NUMBER, of_number
+from depyf.advice.breaks.listed import LISTS
 
 _ITEM = """
 @torch.compile(backend="eager")
@@ -89,14 +90,6 @@ def f(x, ats):
     return picked * 2
 
 result = [f(torch.arange(12.0).view(3, 4), torch.tensor([0, at])) for at in (1, 2)]
-"""
-_TOLIST = """
-@torch.compile(backend="eager")
-def f(x):
-    first = (x + 1).tolist()[0]
-    return x * first
-
-result = f(torch.ones(3))
 """
 _NUMPY_INDEX = """
 import numpy
@@ -524,22 +517,7 @@ for _ in range(3):
         names=r"\n\? (?P<at>line \d+) appends it",
     ),
     *BY_VALUE,
-    row(
-        "list of floats",
-        "A tensor of floats or bools is converted to a list of Python values, so Python must "
-        "wait for it. torch's capture_scalar_outputs does not help: here it works for integers "
-        "only.",
-        [
-            helps(
-                "Keep the tensor, and take its elements by index. Where Python decides by one, the "
-                "break is there then: return a mask of the elements, and decide behind the call.",
-                _TOLIST,
-                _TOLIST.replace(".tolist()", ""),
-            ),
-        ],
-        ids=("GB0109",),
-        reason=r"^Tensor\.tolist\(\) with non-integer",
-    ),
+    *LISTS,
     row(
         "member of a tensor",
         "`in` tests in Python whether a tensor holds a value, so Python must wait for the "

@@ -98,6 +98,17 @@ def f(x):
 
 result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
 """
+_LISTED = """
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile(backend="eager")
+def f(x):
+    order = x.argsort()
+    names = order.tolist()
+    return names, x * 2
+
+result = [f(torch.ones(size)) for size in (4, 5, 6)]
+"""
 _STATIC = """
 @torch.compile(backend="eager", dynamic=False)
 def f(x):
@@ -223,6 +234,28 @@ def f(x):
     return total
 
 result = [f(torch.ones(size, 3)) for size in (3, 4, 5)]
+""",
+            ),
+        ],
+    ),
+    row(
+        "size of a list",
+        "",
+        [
+            helps(
+                "dynamic=True and mark_dynamic do not help: .tolist() at {at} makes the size a "
+                "constant. If only the caller needs the list, return the tensor, and call "
+                ".tolist() outside of the compiled function.",
+                _LISTED,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def f(x):
+    return x.argsort(), x * 2
+
+result = []
+for size in (4, 5, 6):
+    order, doubled = f(torch.ones(size))
+    result.append((order.tolist(), doubled))
 """,
             ),
         ],

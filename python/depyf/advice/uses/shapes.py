@@ -88,6 +88,16 @@ def listed_at(file: str, line: int) -> int:
     return first_needing(tree, function, names, line, _listed, deep=False) if names else 0
 
 
+def lists_of(file: str, line: int) -> List[str]:
+    """Of what a line calls `.tolist()`: the name or path of each, "" for what has none."""
+    return [
+        path_of(getattr(node.func, "value"))
+        for node in walked(read_at(file, line)[1])
+        if isinstance(node, ast.Call) and method_of(node) == "tolist"
+        if node.lineno <= line <= last_line(node)
+    ]
+
+
 def lists_in(file: str, line: int) -> List[int]:
     """The lines of the function around a line that make a Python list of a result whose shape
     depends on a tensor's values.

@@ -77,6 +77,7 @@ class Node(Titled):
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
         for one in self.breaks:
             words.describe_logged_alone(one, self.title, self.place[0])
+            words.describe_list(one, self._entries())
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][
@@ -109,6 +110,10 @@ class Node(Titled):
         # looked for in the whole run, and only reasons ask for them
         resumed = function if self.is_resume and entry.get("reasons") else None
         self.reasons = reasons_of(self, _parameters(run, resumed) if resumed else None)
+
+    def _entries(self) -> List[Document]:
+        """The compiles of its function, this one among them."""
+        return list((self.function or {}).get("entries") or [self.entry])
 
     def tried(self, compile_id: str) -> Optional[Document]:
         """The earlier entry that a reason names; ids start again after torch._dynamo.reset()."""

@@ -30,6 +30,7 @@ from depyf.report.words.beside import (
 )
 from depyf.report.words.breaks import (
     Said,
+    describe_list,
     describe_logged_alone,
     gives_up,
     is_logged_alone,
@@ -134,6 +135,7 @@ __all__ = [
     "drop_marks",
     "describe_in_turn",
     "describe_kept",
+    "describe_list",
     "describe_logged_alone",
     "describe_methods",
     "describe_needed_constant",

@@ -143,13 +143,15 @@ def users_places(stack: Sequence[str]) -> List[Tuple[str, int]]:
 
 def _size_row(decided: Sequence[Sequence[str]]) -> Tuple[str, Dict[str, str]]:
     """(row, names) of a size that is a constant, by the line that made it one: a function of numpy,
-    a loop, a lookup by it.
+    a list, a loop, a lookup by it.
     """
     for stack in reversed(decided):
         for file, line in users_places(stack)[:1]:
             names = {"at": short_place(file, line), "called": uses.outside_call(file, line)}
             if names["called"]:
                 return "size in a function", names
+            if uses.lists_of(file, line):
+                return "size of a list", names
             if uses.loop_at(file, line):
                 return "size of a loop", names
             if uses.sets_key_at(file, line):

@@ -25,9 +25,15 @@ _NEEDED = {
         "item that picks an element",
         "item beside a number",
     ),
-    break_rows.LENGTHENED_FIRST: ("item in a list", "item in a list by a hook"),
+    break_rows.LENGTHENED_FIRST: (
+        "item in a list",
+        "item in a list by a hook",
+        "list of any length",
+    ),
 }
 
+#: rows with that setting as advice
+_KEPT_IN_GRAPH = ("item", "list of integers")
 #: the row of a number of which torch made a tensor, and with that setting does not get it back
 _DRAWN_ROW = "number drawn by Python"
 
@@ -44,7 +50,7 @@ def name_needed(found: Sequence[Said]) -> None:
         for one in found
         if one["row"] == _DRAWN_ROW
     ]
-    items = {(one["file"], one["line"]) for one in found if one["row"] == "item"}
+    items = {(one["file"], one["line"]) for one in found if one["row"] in _KEPT_IN_GRAPH}
     drawn += [(file, at) for file, line in items for at in uses.draws_in(file, line)]
     places = {break_rows.DRAWN_FIRST: drawn}
     for form, rows in _NEEDED.items():
@@ -57,7 +63,7 @@ def name_needed(found: Sequence[Said]) -> None:
     ]
     begin = "".join(begins[:1] + [one.replace("First ", "", 1) for one in begins[1:]])
     for one in found if begin else ():
-        if one["row"] == "item":
+        if one["row"] in _KEPT_IN_GRAPH:
             one["help"] = [
                 begin + text if patch.startswith(SETS) and not text.startswith(begin) else text
                 for text, patch in zip(one["help"], one["patches"])
