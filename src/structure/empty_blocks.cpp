@@ -190,7 +190,8 @@ class EmptyBlocks {
     }
   }
 
-  /// A jump right after a test, of another line, is a statement of its own.
+  /// A jump right after a test, of another line, is a statement of its own; so is one of that line
+  /// whose columns are those of a `continue`.
   WrittenJump written_jump(const Node& node, int k, BlockId skipped, std::uint32_t i) {
     const Node& empty = s_[skipped];
     const WrittenJump known = node.edges[k].written;
@@ -198,7 +199,11 @@ class EmptyBlocks {
         empty.term_line > node.term_line && s_.is_written_continue(empty))
       return {empty.term_line, empty.term_offset, empty.term_columns, empty.leads_ahead};
     if (known || node.term != TermKind::Branch || node.term_line <= 0 ||
-        empty.term_line == node.term_line || empty.term_offset <= node.term_offset)
+        empty.term_offset <= node.term_offset)
+      return known;
+    if (empty.term_line == node.term_line &&
+        (empty.term_columns == node.term_columns || empty.term_columns == 0 ||
+         !s_.is_written_continue(empty)))
       return known;
     const std::uint32_t other = s_.first_offset(node.edges[1 - k].to);
     const WrittenJump jump{empty.term_line, empty.term_offset, empty.term_columns,
