@@ -50,10 +50,11 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([index])) for index in r
 _KEYS = """
 @torch.compile(backend="eager")
 def f(batch):
+    batch = dict(batch)
     y = batch["x"] * 2
     return y + batch["bias"] if "bias" in batch else y
 
-result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3)})]
+result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3), "name": "b"})]
 """
 _ADDED = """
 class Settings:
@@ -189,13 +190,17 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index 
         "",
         [
             helps(
-                "Where the dict is passed to the compiled function, pass the same keys each time: "
-                "leave out those that vary.",
+                "Pass the same keys each time: leave out one that the function does not use, and "
+                "where one is missing that it uses, pass it with a value that changes no result, "
+                "such as zeros for what is added. If there is no such value, one compile for each "
+                "set of keys is normal.",
                 _KEYS,
                 """
 @torch.compile(backend="eager")
 def f(batch):
-    return batch["x"] * 2 + batch["bias"]
+    batch = dict(batch)
+    y = batch["x"] * 2
+    return y + batch["bias"] if "bias" in batch else y
 
 result = [f({"x": torch.ones(3), "bias": bias}) for bias in (torch.ones(3), torch.zeros(3))]
 """,
