@@ -126,7 +126,7 @@ def test_run_says_what_is_missing_of_a_dump_on_a_full_disk(mounted, tmp_path, fr
     told = [line for line in done.stderr.splitlines() if "is incomplete" in line]
     last = done.stderr.splitlines()[-1]
     assert told == [last], done.stderr
-    assert "disk0/dump is incomplete: No space left on device; not written: " in last
+    assert "disk0/dump is incomplete: No space left on device; missing: " in last
     kinds = {
         "README.md": "README.md",
         "index.html": "index.html",
@@ -362,6 +362,29 @@ def test_run_ends_as_the_program_in_a_removed_folder(tmp_path):
     assert "failed" not in done.stderr and "DepyfWarning" not in done.stderr
     assert "1 graph break" in done.stderr
     assert done.stderr.splitlines()[-1] == "depyf: %s" % (folder / "index.html")
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_a_dump_says_what_the_program_removed_of_it(tmp_path, everything):
+    folder = tmp_path / "dump"
+    function = compiled(broken)
+    with pytest.warns(DepyfWarning, match="removed while the block was open"):
+        with depyf.prepare_debug(str(folder)) as run:
+            function(torch.ones(3))
+            for path in list(folder.iterdir()):
+                if everything or "Captured_Graph" in path.name or "transformed" in path.name:
+                    path.unlink()
+            if everything:
+                folder.rmdir()
+            function(torch.ones(3, 3))
+    entries = list(run.entries())
+    assert len(entries) > 2 and any(entry.replaced for entry in entries)
+    kept = [one.path for entry in entries for one in entry.artifacts if one.path]
+    kept += [entry.path for entry in entries]
+    assert kept and all((folder / name).exists() for name in kept)
+    # what runs can be stepped through again
+    assert (folder / entries[0].path).read_text() == entries[0].source
+    assert [one for one in run.problems if "removed while" in one.message]
 
 
 def test_an_error_after_the_end_of_the_program_is_told_alone(monkeypatch):

@@ -92,7 +92,7 @@ def test_a_dump_of_a_captured_run_raises_where_it_is_not_whole(tmp_path, monkeyp
         patched.setattr(files.os, "replace", failing(files.os.replace, 1))
         patched.setattr(files.io, "open", failing(files.io.open, 0))
         with pytest.raises(
-            OSError, match="No space left on device; not written: " + kind
+            OSError, match="No space left on device; missing: " + kind
         ) as caught:
             run.dump(str(tmp_path / "dump"))
     assert str(tmp_path / "dump") in str(caught.value)

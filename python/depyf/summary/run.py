@@ -137,7 +137,7 @@ def unwritten(files: Mapping[str, str]) -> str:
         if kind in kinds
     ]
     reasons = ", ".join(dict.fromkeys(files.values()))
-    return "%s; not written: %s" % (reasons, ", ".join(listed)) if listed else ""
+    return "%s; missing: %s" % (reasons, ", ".join(listed)) if listed else ""
 
 
 def _functions(number: Dict[str, Any]) -> str:

@@ -50,11 +50,10 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([index])) for index in r
 _KEYS = """
 @torch.compile(backend="eager")
 def f(batch):
-    batch = dict(batch)
     y = batch["x"] * 2
     return y + batch["bias"] if "bias" in batch else y
 
-result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3), "name": "b"})]
+result = [f({"x": torch.ones(3), "bias": torch.ones(3)}), f({"x": torch.ones(3)})]
 """
 _ADDED = """
 class Settings:
@@ -198,7 +197,6 @@ result = [step(cache, torch.ones(1, 1, 4), torch.tensor([2 + index])) for index 
                 """
 @torch.compile(backend="eager")
 def f(batch):
-    batch = dict(batch)
     y = batch["x"] * 2
     return y + batch["bias"] if "bias" in batch else y
 

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from depyf import paths, report, sharing, summary
 from depyf.compiling import is_python
@@ -69,6 +69,10 @@ class _Stored:
         except OSError:
             pass_on()
             return ""
+
+
+#: why a file of a dump is missing that was written
+_REMOVED = "removed while the block was open"
 
 
 class EarlierDump(OSError):
@@ -321,6 +325,7 @@ class DumpWriter:
         run = session.run
         for entry in run.entries():
             self._write_artifacts(entry)
+        self._restore(session)
         told = self._told(run)
         renderer = Renderer(run, told.by_entry)
         called = {name for entry in run.entries() for name in entry.called()}
@@ -342,6 +347,34 @@ class DumpWriter:
                 text = as_comment(text)
             function.path = self._write_claimed(name, ".py", text)
         self._write_run(run, told)
+
+    def _restore(self, session: Any) -> None:
+        """Writes again what the program has removed of the dump, where the text is known, and says
+        what is gone. A reader of the manifest finds no file that is not there.
+        """
+        gone: List[str] = []
+        for entry in session.run.entries():
+            if entry.path and not self._holds(entry.path):
+                self._write_source(entry)
+            for artifact in entry.artifacts:
+                if artifact.path and not self._holds(artifact.path):
+                    gone.append(artifact.path)
+                    artifact.path = None
+        if gone:
+            session.run._unwritten.update(dict.fromkeys(gone, _REMOVED))
+            more = " and %d more" % (len(gone) - 1) if len(gone) > 1 else ""
+            session.problem("writing the dump", "%s%s: %s" % (gone[0], more, _REMOVED))
+
+    def _write_source(self, entry: Entry) -> None:
+        # the running code names the file, so it is what a debugger reads
+        path = os.path.join(self.folder, entry.path or "")
+        if entry.code_path is not None and paths.absolute(entry.code_path) == path:
+            self.write(entry.path or "", entry.source)
+        else:
+            self._write_transformed(entry)
+
+    def _holds(self, name: str) -> bool:
+        return os.path.lexists(os.path.join(self.folder, name))
 
     def _told(self, run: Run) -> Told:
         return Told(run, self._page and not self._shared.earlier(self._block))
