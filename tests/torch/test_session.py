@@ -91,9 +91,7 @@ def test_a_dump_of_a_captured_run_raises_where_it_is_not_whole(tmp_path, monkeyp
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "replace", failing(files.os.replace, 1))
         patched.setattr(files.io, "open", failing(files.io.open, 0))
-        with pytest.raises(
-            OSError, match="No space left on device; missing: " + kind
-        ) as caught:
+        with pytest.raises(OSError, match="No space left on device; missing: " + kind) as caught:
             run.dump(str(tmp_path / "dump"))
     assert str(tmp_path / "dump") in str(caught.value)
     # what was not written there is nothing that a later dump lacks

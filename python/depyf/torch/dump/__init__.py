@@ -7,6 +7,7 @@ files, depyf.json, README.md.
 """
 
 from depyf.torch.dump.again import write_missing_overview
-from depyf.torch.dump.writer import DUMP_LIMIT, DumpWriter, EarlierDump, dump_run
+from depyf.torch.dump.whole import dump_run
+from depyf.torch.dump.writer import DUMP_LIMIT, DumpWriter, EarlierDump
 
 __all__ = ["DUMP_LIMIT", "DumpWriter", "EarlierDump", "dump_run", "write_missing_overview"]
