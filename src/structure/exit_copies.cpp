@@ -217,6 +217,8 @@ class EqualEnds {
       if (value.kind != ValueKind::Operation || value.op == Op::POP_EXCEPT ||
           (value.op == Op::POP_TOP && (constant || !drops_iterator(value))))
         break;
+      // of a pattern on the row, `case int(): return a`, or of a statement before
+      if (!constant && (value.op == Op::UNPACK_SEQUENCE || value.op == Op::UNPACK_EX)) break;
       if (value.line != line &&
           std::find(taken.begin(), taken.end(), node.body[first - 1]) == taken.end())
         break;
