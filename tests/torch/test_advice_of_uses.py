@@ -712,3 +712,45 @@ def test_a_list_is_kept_in_the_graph_only_where_its_length_is_the_same(
         if not behind:
             left = run(returned, str(tmp_path / "returned.py")).advice.nodes
             assert len(left) == 2 and not any(one.breaks for one in left)
+
+
+GIVEN = (
+    """import math
+total = 0
+
+def part(x, k):
+    return x * math.gcd(k, 6)
+
+"""
+    + COMPILED.replace('"eager"', '"eager", dynamic=True')
+    + """def f(x, n, steps):
+    %s
+    return x.sin(), %s
+
+for n in range(3, 7):
+    f(torch.full((n,), 1.0 + n), n, [n, 2])
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "made, used, can",
+    [
+        ("n = n + 1", "math.gcd(n, 6)", True),
+        ("k = 2 * steps[0]", "math.factorial(k)", True),
+        ("k = x.shape[0]", "math.factorial(max(k, 2))", True),
+        ("k = n", "part(x, k)", False),
+        ("pass", "part(x, n)", True),
+        ("k = x.sum().long().item()", "math.gcd(k, 6)", False),
+        ("k = 1.0 / (x * 2).sum().item()", "math.isfinite(k)", False),
+        ("k = [n for _ in x.split(1)][-1]", "math.gcd(k, 6)", False),
+    ],
+)
+def test_a_function_of_math_is_called_before_only_where_its_number_is_known(
+    made, used, can, tmp_path
+):
+    changes, told = told_of(GIVEN % (made, used), tmp_path)
+    rows = {each.row for one in changes for each in (one,) + one.also}
+    row = "function of a number" if can else "function of a computed number"
+    assert row in rows and not rows & ({"function of a number"} - {row}), rows
+    assert bool("before the compiled function, and pass its result" in told) == can

@@ -57,6 +57,7 @@ WITHOUT_HINTS = NORMAL + (
     "item in a list",
     "item in a dict",
     "item beside a number",
+    "item in a function of math",
     "item in a list by a hook",
     "list of any length",
     "index into numpy's array",

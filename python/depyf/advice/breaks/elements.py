@@ -27,6 +27,16 @@ def f(x):
 result = [f(torch.tensor([1, 2])) for _ in range(3)]
 result.append(torch.tensor([counts[1], counts[2]]))
 """
+_OF_MATH = """
+import math
+
+@torch.compile(backend="eager")
+def f(x):
+    total = x.sum().item()
+    return x * 2, math.exp(-total)
+
+result = [f(torch.full((2,), size)) for size in (0.5, 0.25)]
+"""
 _ELEMENT = """
 @torch.compile(backend="eager")
 def f(x, table, at):
@@ -109,6 +119,42 @@ for x in (torch.ones(3), torch.zeros(3)):
         ],
         where=r"\n\? line \d+ formats it",
         names=r"\n\? (?P<at>line \d+) formats it",
+    ),
+    of_number(
+        "item in a function of math",
+        "A tensor's value is converted to a Python number, which {at} gives to {taker}, so Python "
+        "must wait for the value. torch's capture_scalar_outputs does not help: with it, torch "
+        "stops tracing at {at}.",
+        [
+            helps(
+                "Return the tensor, and call {taker} on its .item() outside of the compiled "
+                "function.",
+                _OF_MATH,
+                """
+import math
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x.sum()
+
+result = []
+for size in (0.5, 0.25):
+    y, total = f(torch.full((2,), size))
+    result.append((y, math.exp(-total.item())))
+""",
+            ),
+            helps(
+                "Where a tensor can take its place, keep the value a tensor, with {torch} for "
+                "{taker}.",
+                _OF_MATH.replace("x * 2, math.exp(-total)", "x * math.exp(-total)"),
+                _OF_MATH.replace("x * 2, math.exp(-total)", "x * torch.exp(-total)").replace(
+                    ".item()", ""
+                ),
+            ),
+        ],
+        where=r"\n\? line \d+ gives to math it",
+        names=r"\n\? (?P<at>line \d+) gives to math it\n\? calls (?P<taker>[\w.]+), for tensors "
+        r"(?P<torch>[\w.]*)",
     ),
     of_number(
         "item that picks an element",

@@ -35,6 +35,18 @@ def f(x, count):
 
 result = [f(torch.ones(3), count) for count in (3, 4)]
 """
+_GOOD = """
+import math
+
+@torch.compile(backend="eager")
+def f(x):
+    total = x.sum()
+    value = total.item()
+    good = math.isfinite(value)
+    return total * 2, good
+
+result = [f(torch.full((2,), size)) for size in (3.0, 4.0, 5.0)]
+"""
 _DISABLED = """
 @torch.compiler.disable
 def helper(x):
@@ -134,6 +146,30 @@ result = f(torch.ones(3))
         ids=("GB0294",),
         reason=r"numpy function unsupported",
         names=r"<(?:function|ufunc|class|built-in function) '?(?P<name>[\w.]+)",
+    ),
+    row(
+        "function of a computed number",
+        "The graph cannot contain `{called}` of a number that changes from call to call.",
+        [
+            helps(
+                "Return what the number is computed from, and call `{called}` outside of the "
+                "compiled function. What needs its result becomes a second function.",
+                _GOOD,
+                """
+import math
+
+@torch.compile(backend="eager")
+def f(x):
+    total = x.sum()
+    return total * 2, total
+
+result = []
+for size in (3.0, 4.0, 5.0):
+    doubled, total = f(torch.full((2,), size))
+    result.append((doubled, math.isfinite(total.item())))
+""",
+            )
+        ],
     ),
     row(
         "function of a number",

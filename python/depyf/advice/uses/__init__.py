@@ -71,6 +71,7 @@ from depyf.advice.uses.loops import (
     withs_around,
     withs_at,
 )
+from depyf.advice.uses.maths import computed_of, given_to_math_at, math_called_at
 from depyf.advice.uses.names import (
     given_by,
     given_names,
@@ -187,6 +188,7 @@ __all__ = [
     "class_at",
     "compiles",
     "computed_after",
+    "computed_of",
     "computes_alone",
     "container_uses",
     "contexts_around",
@@ -211,6 +213,7 @@ __all__ = [
     "function_starting_at",
     "given_by",
     "given_names",
+    "given_to_math_at",
     "gives_more",
     "grows_in_call",
     "holds_tensor",
@@ -233,10 +236,10 @@ __all__ = [
     "largest_at",
     "last_line",
     "left_out_at",
-    "lines_of_sides",
     "lines_naming",
     "lines_needing_pick",
     "lines_of_block",
+    "lines_of_sides",
     "lines_of_statement",
     "listed_at",
     "lists_in",
@@ -244,6 +247,7 @@ __all__ = [
     "loop_at",
     "makes_lists",
     "math_at",
+    "math_called_at",
     "mode_switched_at",
     "needed_at",
     "needs_number",

@@ -177,6 +177,8 @@ def _holds(node: Any, names: Set[str]) -> bool:
                 work += [function.value] + list(one.args)
             elif not is_method and called in _GIVE_NUMBERS:
                 work += one.args
+            elif is_method and path_of(function.value) == "math":
+                work += one.args
             elif called == "map" and len(one.args) > 1:
                 if not names and getattr(one.args[0], "id", "") in _MAKE_NUMBERS:
                     return True

@@ -75,9 +75,10 @@ class Node(Titled):
         self.seconds = sum(self.phases.values())
         self.kernels = count_kernels(entry)
         self.breaks = [words.of_break(found) for found in entry.get("breaks") or ()]
-        for one in self.breaks:
+        for raw, one in zip(entry.get("breaks") or (), self.breaks):
             words.describe_logged_alone(one, self.title, self.place[0])
             words.describe_list(one, self._entries())
+            words.describe_computed(one, self.way_to(raw))
         failure = str(entry.get("failure") or "")
         said = failure.partition(": ")[2].split("\n", 1)[0]
         fatal = [one for one in self.breaks if said and said in one["raw"]][

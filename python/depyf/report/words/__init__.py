@@ -30,7 +30,6 @@ from depyf.report.words.beside import (
 )
 from depyf.report.words.breaks import (
     Said,
-    describe_list,
     describe_logged_alone,
     gives_up,
     is_logged_alone,
@@ -71,6 +70,7 @@ from depyf.report.words.failures import (
 from depyf.report.words.first import name_formatted, name_listed, name_needed
 from depyf.report.words.forms import describe_sizes, describe_stride
 from depyf.report.words.identity import identity_in_words
+from depyf.report.words.of_compiles import describe_computed, describe_list
 from depyf.report.words.objects import (
     OBJECT,
     describe_apart,
@@ -122,6 +122,7 @@ __all__ = [
     "describe_any",
     "describe_apart",
     "describe_beside",
+    "describe_computed",
     "describe_constant",
     "describe_container",
     "describe_decided_size",

@@ -5,11 +5,12 @@ explanation is what is said. The words and the advice are rows of `depyf.advice.
 """
 
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Match, Optional, Sequence, Tuple
 
 from depyf import advice
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
+
 from depyf.report.words.amended import OF_NUMPY, OF_PRINTED, with_condition, with_uses
 from depyf.report.words.stacks import (
     Line,
@@ -50,6 +51,7 @@ _USES = (
     (uses.largest_at, "picks the largest by"),
     (uses.ordered_at, "orders by"),
     (uses.decided_at, "needs"),
+    (uses.given_to_math_at, "gives to math"),
     (uses.printed_at, "prints"),
     (uses.indexed_at, "indexes with"),
     (uses.asserted_at, "asserts"),
@@ -181,6 +183,8 @@ def _told_by_source(
         used, what = (0, "") if one_of_some else use_of(filename, line)
         told += "\n? in a forward hook" if _is_of_hook(filename, line, stack) else ""
         told += "\n? line %d %s it" % (used, what) if used else ""
+        if what == "gives to math":
+            told += "\n? calls %s, for tensors %s" % uses.math_called_at(filename, used)
         told += "\n? makes a list" if uses.lists_of(filename, line) else ""
     elif SIZED.search(reason):
         used = uses.sized_at(filename, line)
@@ -305,46 +309,6 @@ def _left_out(filename: str, line: int) -> str:
 
 def _lines(lines: Iterable[int]) -> str:
     return ", ".join("line %d" % one for one in lines)
-
-
-#: a size that is no constant of a graph
-_SYMBOL = re.compile(r"[a-z]", re.IGNORECASE)
-
-
-#: a guard of a tensor that a function is given, with its size
-_CHECKED = re.compile(r"check_tensor\(L\['(?P<name>\w+)'\], .*\bsize=\[(?P<size>[^\]]*)\]")
-
-
-def _sizes_of(entry: Document) -> Dict[str, str]:
-    """The sizes of the tensors of a compile, those that it guards and those in its graph."""
-    guards = [_CHECKED.match(str(one.get("text"))) for one in entry.get("guards") or ()]
-    found = {one.group("name"): "[%s]" % one.group("size") for one in guards if one}
-    found.update((name, str(size)) for name, size in (entry.get("sizes") or {}).items())
-    return found
-
-
-def describe_list(said: Said, entries: Iterable[Document]) -> None:
-    """Says of a list of a tensor's numbers that torch compiles for each length of it, where the
-    compiles of its function do not have the tensor in one size alone.
-
-    Args:
-        entries: the compiles of the function.
-    """
-    if said["row"] != "list of integers":
-        return
-    named = [re.sub(r"\W+", "_", one) for one in uses.lists_of(said["file"], said["line"])]
-    forms = [re.compile(r"(l_)?%s(_\d+)?_?$" % re.escape(one)) for one in named]
-    found: Dict[str, Set[str]] = {}
-    for name, size in (one for entry in entries for one in _sizes_of(entry).items()):
-        found.setdefault(name, set()).add(size)
-    listed = [[name for name in found if form.match(name)] for form in forms]
-    # where a graph does not name the tensor, any other may be what it is computed from
-    names = [name for each in listed for name in each] if all(listed) and all(named) else found
-    if any(len(found[name]) > 1 or _SYMBOL.search("".join(found[name])) for name in names):
-        row = break_rows.BY_KEY["list of any length"]
-        given = advice_of(row, {})
-        said.update(row=row.key, why=row.words, hints=[])
-        said.update(help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
 #: rows of what logs, and the functions of `logging` that torch can call after the graph

@@ -18,6 +18,7 @@ _NEEDED = {
         "item that is printed",
         "tensor as an index",
         "item in a text",
+        "item in a function of math",
         "index into numpy's array",
     ),
     break_rows.VALUED_FIRST: (
