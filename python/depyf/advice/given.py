@@ -1,7 +1,7 @@
 """What a call gives a parameter of a function, read in the source of the code that calls it."""
 
 import ast
-from typing import Any, List, Optional, Set, Tuple
+from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice import uses
 
@@ -87,6 +87,99 @@ def comes_from(at: Place, name: str) -> bool:
             if node.lineno <= at[1] <= uses.last_line(node):
                 assigned |= _stored(node)
     return name.partition("[")[0].partition(".")[0] in _made_of(function, assigned)
+
+
+def made_before(at: Place, name: str) -> List[int]:
+    """The lines, up to that of a graph break, at which a function makes what has a name, so that it
+    is made in each call; [] where some line gives the name to what may be there before: what an
+    argument, an object or a global holds.
+    """
+    function = uses.function_around(*at)
+    root = name.partition("[")[0].partition(".")[0]
+    return _made_lines(function, root, at[1], set()) if function is not None else []
+
+
+def made_by_caller(called_at: Place, function_at: Place, name: str) -> bool:
+    """Whether the code that calls a function makes what it gives a parameter, in each call of its
+    own; False where its source is not there.
+    """
+    function, values = _values(called_at, function_at, name)
+    if function is None or is_of_object(name):
+        return False
+    for one in [each for value in values for each in _choices(value)]:
+        made = _made_lines(function, one.id, called_at[1], set()) if _is_name(one) else ()
+        if _is_there(one) or _is_name(one) and not made:
+            return False
+    return True
+
+
+def _is_name(node: Any) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _made_lines(function: Any, root: str, last: int, asked: Set[str]) -> List[int]:
+    """As `made_before`; `asked` are the names of which it is asked already."""
+    asked.add(root)
+    lines = []
+    for node in _own_nodes(function):
+        if isinstance(node, (ast.Nonlocal, ast.Global)) and root in node.names:
+            return []
+        if getattr(node, "lineno", 0) > last:
+            continue
+        pairs = list(uses.stores_of(node)) if isinstance(node, (ast.Assign, ast.AnnAssign)) else []
+        if type(node).__name__ == "NamedExpr":  # which CPython up to 3.7 does not have
+            pairs = [(node.target, node.value)]
+        values = [value for target, value in pairs if getattr(target, "id", "") == root]
+        for value in values:
+            for one in _choices(value):
+                if (
+                    _is_name(one)
+                    and one.id not in asked
+                    and not (_made_lines(function, one.id, last, asked))
+                ):
+                    return []
+            if any(map(_is_there, _choices(value))):
+                return []
+            lines.append(int(node.lineno))
+        if not pairs and not values and root in _bound_by(node):
+            return []  # an element, or what a context manager gives
+    return lines
+
+
+def _own_nodes(function: Any) -> Iterator[Any]:
+    """The nodes of a function, without those of functions and comprehensions in it."""
+    work = list(ast.iter_child_nodes(function))
+    while work:
+        node = work.pop()
+        if not isinstance(node, (*uses.SCOPES, ast.Lambda, ast.ClassDef, ast.comprehension)):
+            yield node
+            work += ast.iter_child_nodes(node)
+
+
+def _choices(value: Any) -> List[Any]:
+    """The expressions of which one is the value of an expression."""
+    if isinstance(value, ast.IfExp):
+        return _choices(value.body) + _choices(value.orelse)
+    if isinstance(value, ast.BoolOp):
+        return [one for each in value.values for one in _choices(each)]
+    return [value]
+
+
+def _is_there(value: Any) -> bool:
+    """Whether an expression may give what is there before: an attribute, an element."""
+    if isinstance(value, ast.Subscript):
+        return not isinstance(uses.unwrapped(value.slice), (ast.Slice, ast.Tuple))
+    return isinstance(value, (ast.Attribute, ast.Starred, ast.Await, ast.Yield, ast.YieldFrom))
+
+
+def _bound_by(node: Any) -> Set[str]:
+    """The names that a statement binds without an assignment."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return _stored(node.target)
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        every = [one.optional_vars for one in node.items if one.optional_vars is not None]
+        return set().union(*map(_stored, every)) if every else set()
+    return set()
 
 
 def _called(call: ast.Call) -> str:

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Dict, FrozenSet, List, Set, Tuple
 
-from depyf.advice import NO_ACTION, settings_in
+from depyf.advice import NO_ACTION, given, settings_in
 from depyf.terminal import place
 
 
@@ -84,6 +84,8 @@ def breaks_causing(
         return _made_by(nodes)  # a comprehension that the function around it would have taken in
     if cause["kind"] != "recompile":
         return frozenset()
+    if nodes and all(one.reasons and one.reasons[0]["row"] == MADE_BEFORE for one in nodes):
+        return _before_all(nodes, causes)
     ways = [savings.made_inside(one) for one in nodes]
     if all(ways):
         return _made_by(list({one.key: one for way in ways for one in way}.values()))
@@ -100,6 +102,58 @@ def breaks_causing(
         if not found or not all(each["help"] for each in below):
             return frozenset()
         places |= found | {(each["file"], each["line"]) for each in below}
+    return frozenset(places)
+
+
+#: the row of a value that a call makes before a graph break
+MADE_BEFORE = "made before a break"
+
+
+def _before_all(nodes: List[Any], causes: List[Dict[str, Any]]) -> FrozenSet[Tuple[str, int]]:
+    """(file, line) of the breaks between what makes the values of some recompiles and what uses
+    them; empty where another value differs, too, or there is no advice for one of the breaks.
+    """
+    from depyf.report import words
+
+    places: Set[Tuple[str, int]] = set()
+    for node in nodes:
+        reason, whole = node.reasons[0], node.whole()
+        every = [reason["name"], reason["beside"], *reason["differing"]]
+        names = [words.argument_of(re.sub(r"^len\((.*)\)$", r"\1", one)) for one in every if one]
+        at = node.place[0], node.resumes_at
+        lines = [given.made_before(at, one) for one in names] if node.is_resume else []
+        found: FrozenSet[Tuple[str, int]] = frozenset()
+        if lines and all(lines):
+            found = _met_since(node, min(min(one) for one in lines), causes)
+        elif all(given.made_by_caller(whole.called_at, whole.place, one) for one in names):
+            found = _made_by([whole])
+        if not found:
+            return frozenset()
+        places |= found
+    return frozenset(places)
+
+
+def _met_since(node: Any, line: int, causes: List[Dict[str, Any]]) -> FrozenSet[Tuple[str, int]]:
+    """(file, line) of the breaks of a function from a line on up to one of its rests; empty where
+    there is no advice for one of them.
+    """
+    places: Set[Tuple[str, int]] = set()
+    work, seen = [node], set()
+    while work:
+        rest = work.pop()
+        seen.add(id(rest))
+        found = {
+            (one["break"]["file"], one["break"]["line"])
+            for one in causes
+            if one["kind"] == "break" and one["break"]["help"]
+            if any(each in rest.callers for each in one["nodes"])
+        }
+        below = [each for one in rest.callers for each in one.cuts_below(rest.resumes_at)]
+        if not found or not all(each["help"] for each in below):
+            return frozenset()
+        places |= found | {(each["file"], each["line"]) for each in below}
+        before = [one for one in rest.callers if one.is_resume and one.resumes_at >= line]
+        work += [one for one in before if id(one) not in seen]
     return frozenset(places)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from depyf.advice import MODES, NO_ACTION, settings_in, uses
 from depyf.advise.causing import (
+    MADE_BEFORE,
     breaks_causing,
     next_breaks,
     of_other_objects,
@@ -72,6 +73,8 @@ def changes_of(document: Document, nodes: List[Any], causes: List[Dict[str, Any]
             each = dict(
                 each, **{one.key: seconds_spared(one, nodes) for one in again if one.key in each}
             )
+        if said["row"] == MADE_BEFORE:
+            each = dict.fromkeys(each, 0.0)  # what the value is made of may take as many
         if cause["kind"] == "recompile":
             each = dict(each, **{one.key: 0.0 for one in again if _has_others(one, each)})
         told = (sum(each.values()), cause["kind"], file, line, words, advice, patch)

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
+from depyf.advise.causing import MADE_BEFORE
 from depyf.advise.change import Change, is_open, shown_at, takes_loop_out
 from depyf.advise.finding import changes_of
 from depyf.advise.joining import (
@@ -16,6 +17,7 @@ from depyf.advise.outside import counts_in, kept_out
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
 from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
+    OF_MADE,
     asked_first,
     called_from_in_words,
     left_out,
@@ -89,10 +91,9 @@ class Advice:
         found: Dict[int, Tuple[int, str, str]] = {}
         for change in self.listed():
             at = place(*shown_at(change), False)
-            told = "Nothing is left of it after the change at %s." % at
             rows = [(change, saving(change), "")]
             rows += [(one, "counted at " + at, "") for one in change.also]
-            rows += [(one, "counted at " + at, told) for one in change.gone]
+            rows += [(one, "counted at " + at, _told_gone(one, at)) for one in change.gone]
             for one, saved, gone in rows:
                 found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
         return found
@@ -117,6 +118,7 @@ class Advice:
     def spared(self) -> Set[str]:
         """The keys of the recompiles of which nothing is left after the change of a graph break."""
         gone = [each for one in self.listed() for each in one.gone if each.kind == "recompile"]
+        gone = [one for one in gone if one.row != MADE_BEFORE]
         return {node.key for one in gone for node in one.cause["nodes"]}
 
     def places(self) -> Dict[int, Tuple[str, int]]:
@@ -126,6 +128,12 @@ class Advice:
     def heads(self) -> List[Tuple[Dict[str, Any], str, str]]:
         """(cause, what its change saves, advice) of each change, in their order."""
         return [(one.cause, saving(one), one.advice) for one in self.listed()]
+
+
+def _told_gone(gone: Change, at: str) -> str:
+    """What is said in place of advice of what a change at a place leaves nothing of."""
+    more = OF_MADE if gone.row == MADE_BEFORE else ""
+    return "Nothing is left of it after the change at %s%s." % (at, more)
 
 
 #: changes that are worth most, and stand before the others

@@ -5,6 +5,7 @@ in all of a function.
 from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice import NO_ACTION, NORMAL, breaks, settings_in, uses
+from depyf.advise.causing import MADE_BEFORE
 from depyf.advise.change import Change, fails, takes_loop_out
 from depyf.report.words.stacks import frame_places
 
@@ -211,6 +212,8 @@ def recompiled_behind(change: Change, every: List[Change]) -> List[Change]:
     for one in every:
         for each in (one,) + one.also:
             if one is change or each.kind != "recompile" or each.within or each.row in NO_ACTION:
+                continue
+            if each.row == MADE_BEFORE:
                 continue
             reason = each.cause["reason"]
             again = [node for node in each.cause["nodes"] if node.frame in frames]

@@ -4,7 +4,7 @@ import re
 from typing import Any, Dict, List, Set, Tuple
 
 from depyf.advice import breaks, uses
-from depyf.advise.causing import outermost
+from depyf.advise.causing import MADE_BEFORE, outermost
 from depyf.advise.change import (
     Change,
     ends,
@@ -96,7 +96,7 @@ def saving(change: Change) -> str:
         return "no figure yet"
     if change.kept_out or stays_uncompiled(change) or not all(rests(change).values()):
         return "no figure"
-    if is_shared(change):
+    if is_shared(change) or change.row == MADE_BEFORE:
         return "no figure"
     if fails(change) and change.cause["failure"].get("raised"):
         return "no figure"  # without it the compile goes on
@@ -433,6 +433,8 @@ _IS_SIZE = re.compile(r"\.?size\(\d+\)")
 _OF_CALLER = (
     "; where a size that the function around is given changes with it, torch compiles that again"
 )
+#: as above, of a value that the same call makes before the break
+OF_MADE = "; what the value is made of still takes a compile where it differs"
 
 
 def told_gone(change: Change, number: int, given_up: Dict[Any, int], links: bool) -> List[str]:
@@ -444,6 +446,7 @@ def told_gone(change: Change, number: int, given_up: Dict[Any, int], links: bool
         words = plain(one.words.partition(BESIDE)[0] + told_given_up(one, number, given_up))
         told = any(_OF_CALLER in row for row in rows)
         words += _OF_CALLER if _IS_SIZE.search(words) and not told else ""
+        words += OF_MADE if one.row == MADE_BEFORE else ""
         row = "also removes: %s  %s" % (place(one.file or "?", one.line, links), words)
         rows += [row] * (row not in rows)
     return first_of(rows, "also removes: %d more")

@@ -139,6 +139,18 @@ def f(x):
 
 result = [f(torch.ones(3) * scale) for scale in (1, 2, 3)]
 """
+_MADE_BEFORE = """
+def label(x, kinds):
+    names = [kind for kind in kinds if kind != "-"]
+    print("labelled")
+    return x * len(names)
+
+@torch.compile(backend="eager")
+def f(x):
+    return label(x, "a") + label(x, "a-b")
+
+result = f(torch.ones(3))
+"""
 _CLASSES = """
 @torch.compile(backend="eager")
 def f(model, x):
@@ -358,6 +370,21 @@ result = [f(torch.ones(3), double) for _ in range(3)]
                 "value that is passed in, or that an object or a global holds, still does.",
                 _KEPT,
                 _KEPT.replace(".item()", ""),
+            )
+        ],
+    ),
+    row(
+        "made before a break",
+        "",
+        [
+            helps(
+                "The value is made in the same call, up to the graph break at {at}. torch guards "
+                "it only because a break stands between what makes it and what uses it. Remove "
+                "the breaks there, as the advice for them says: for this value, torch then "
+                "compiles again only where what it is made of differs (arguments, what objects "
+                "and globals hold).",
+                _MADE_BEFORE,
+                _MADE_BEFORE.replace('    print("labelled")\n', ""),
             )
         ],
     ),

@@ -156,8 +156,6 @@ class Node(Titled):
                     words.describe_handed_on(reason, source_of_parameter.title)
                 else:
                     words.drop_marks(reason)
-                if reason["row"] == "value of each object" and outer.cuts:
-                    words.describe_apart(reason, outer.title, outer.key)
 
     def source_of_parameter(self, name: str) -> Optional["Node"]:
         """The compile whose caller, code that is not compiled, gives what the code in between hands

@@ -26,6 +26,7 @@ from depyf.report.overview.callers import (
 )
 from depyf.report.overview.durations import seconds_in, whole_number
 from depyf.report.overview.holders import named_by_program
+from depyf.report.overview.inside import tell_of_callers
 from depyf.report.overview.node import Node
 from depyf.report.overview.titled import Titled
 from depyf.report.words.stacks import short_place
@@ -87,10 +88,12 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         note_calls_made(of_run)
         advise_callers(of_run)
         drop_marks_inside(of_run)
+        tell_of_callers(of_run)
         advise_of_objects(of_run)
         if any(one["then"] for node in of_run for one in node.breaks):
             for node in of_run:
                 node.called_by_plain_code()
+            tell_of_callers(of_run)
         failed = [node.failure for node in of_run if node.failure]
         met = [one for node in of_run for one in node.breaks] + failed
         words.name_needed(met)

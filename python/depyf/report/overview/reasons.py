@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence, Tuple
 
 from depyf import advice
-from depyf.advice import uses
+from depyf.advice import given, uses
 from depyf.report import words
 from depyf.report.overview.cached import wrong_for
 from depyf.report.overview.guards import (
@@ -136,6 +136,11 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     if node.is_resume and reason["kind"] == "value" and kept:
         if not reason["help"] or "is for that value only" in reason["words"]:
             words.describe_kept(reason, line)
+    if node.is_resume and _is_of_this_call(node, reason, line):
+        if reason["row"] == "size":
+            words.drop_marks(reason)  # before the call there is no such tensor
+        else:
+            words.describe_made_before(reason, "line %d" % line)
     if reason["kind"] == "global state":
         _compare_states(node, reason)
     if words.DYNAMIC in reason["patches"]:
@@ -148,6 +153,30 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
     if node.failure and not node.is_limit:
         # torch made symbolic what changed, and failed: what spares the compile would not
         reason.update(help=[], patches=[])
+
+
+#: rows of advice that holds for what a function makes itself, too
+_OF_ANY_VALUE = (*words.SYMBOLIC, *advice.NORMAL, *advice.NO_ACTION, "kept value", "growing cache")
+
+
+def _is_of_this_call(node: "Node", reason: words.Said, line: int) -> bool:
+    """Whether a reason is about a value that each call makes before a graph break, for which the
+    advice is for what a call is given.
+
+    Args:
+        line: of the break.
+    """
+    offset = _OFFSET.match(reason["failed"]) if reason["row"] == "storage offset" else None
+    name = offset.group("name") if offset else words.argument_of(reason["name"])
+    if not name or not reason["help"] or words.is_of_global(reason) or words.is_on_stack(reason):
+        return False
+    if reason["row"] in _OF_ANY_VALUE and reason["row"] != "size":
+        return False
+    return bool(given.made_before((node.place[0], line), name))
+
+
+#: how torch names the tensor of an offset in its memory
+_OFFSET = re.compile(r"\(*(?P<name>\w+)\.storage_offset\(\)")
 
 
 def _compare_sizes(node: "Node", reason: words.Said) -> None:

@@ -145,6 +145,20 @@ def describe_kept(found: Said, line: int) -> None:
     advise(found, "kept value", at="line %d" % line)
 
 
+def describe_made_before(found: Said, at: str) -> None:
+    """Says of a value that the same call makes before a graph break why torch guards it.
+
+    Args:
+        found: the reason.
+        at: where the break is.
+    """
+    advise(found, MADE_BEFORE, at=at)
+
+
+#: the row of such a value
+MADE_BEFORE = "made before a break"
+
+
 def describe_texts(found: Said) -> None:
     """Says of a list of another length that it is one of texts, which no tensor holds."""
     advise(found, "texts in a list")
@@ -222,6 +236,8 @@ def describe_differing(found: Said, others: Sequence[Tuple[str, str, str]]) -> N
     told = _differing(others)
     found["words"] += "; beside it, " + told
     found["differing"] = [name for name, _, _ in others]
+    if found["row"] == MADE_BEFORE:
+        return  # what helps says of no compile that it is spared
     end = " This spares a compile only where what differs beside it stays the same, too: %s." % told
     found["help"] = [one + end for one in found["help"]]
 

@@ -111,18 +111,18 @@ def describe_in_turn(found: Said) -> None:
     advise(found, "value of objects in turn")
 
 
-def describe_apart(found: Said, caller: str, compile_id: str) -> None:
-    """Says why the method of several objects is compiled by itself though its caller is compiled:
+def describe_apart(found: Said, caller: str, compile_id: str, given_up: bool) -> None:
+    """Says why the method of several objects is compiled by itself though torch has met its caller:
     to compile that is no advice.
 
     Args:
         found: the reason.
         caller, compile_id: what calls it.
+        given_up: whether torch gave that up.
     """
-    found["words"] += "; it has compiles of its own because of a graph break below `%s` (%s)" % (
-        caller,
-        compile_id,
-    )
+    why = "of a graph break below `%s` (%s)"
+    why = "torch gave up `%s` (%s), which calls it" if given_up else why
+    found["words"] += "; it has compiles of its own because " + why % (caller, compile_id)
     found.update(help=[], patches=[])
 
 
