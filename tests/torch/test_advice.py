@@ -160,6 +160,19 @@ def test_a_condition_that_is_no_tensor_is_told_beside_torch_where(help):
 
 
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_number_that_a_side_returns_is_said_to_become_a_tensor():
+    help, key = breaks.OF_RETURNED, "branch"
+    wanted, nodes = before_of(breaks.BY_KEY[key], help)
+    told = help.text.replace("{names}", "scale")
+    (said,) = met(nodes, key)
+    choosing = [one for one in said["help"] if "torch.where" in one or "torch.cond" in one]
+    assert choosing and all(told in one for one in choosing)
+    result, after = run(help.after, "returned after")
+    assert not met(after, key) and result[1][1] == wanted[1][1] == 0.5
+    torch.testing.assert_close(result, wanted)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 def test_a_number_that_is_printed_is_said_to_be_used_by_other_lines_too():
     help, key = breaks.ALSO_USED, "item that is printed"
     wanted, nodes = before_of(breaks.BY_KEY[key], help)

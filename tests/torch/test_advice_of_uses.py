@@ -754,3 +754,39 @@ def test_a_function_of_math_is_called_before_only_where_its_number_is_known(
     row = "function of a number" if can else "function of a computed number"
     assert row in rows and not rows & ({"function of a number"} - {row}), rows
     assert bool("before the compiled function, and pass its result" in told) == can
+
+
+RETURNED = (
+    COMPILED
+    + """def f(x):
+    y, scale, name = x * 2, 1.0, 3
+    %s
+        %s
+    return %s
+
+for value in (1, 2):
+    f(torch.ones(3) * value)
+"""
+)
+
+
+@pytest.mark.parametrize("test", ["if y.sum() > 9:", "if (y.sum() > 9).item():"])
+@pytest.mark.parametrize(
+    "side, value, names",
+    [
+        ("y = x + 1; scale = 0.5", "y, scale", "scale"),
+        ("y = x + 1; scale = -0.5; name = 4", "{'y': y, 's': scale, 'n': name}", "name and scale"),
+        ("y = x + 1; scale = 0.5", "y * scale", ""),
+        ("return x + 1, False", "y, True", "False"),
+    ],
+)
+def test_a_number_that_a_side_gives_to_the_caller_is_said_to_become_a_tensor(
+    side, value, names, test, tmp_path
+):
+    told = told_of(RETURNED % (test, side, value), tmp_path)[1]
+    if "torch.where" in told:
+        sentence = "The Python number that a side gives (%s), and that" % names
+        assert (sentence in " ".join(told.split())) == bool(names), told
+        assert bool(names) or "that a side gives" not in told
+    else:
+        assert "return" in side and "no tensor" in told or "not a tensor" in told

@@ -27,6 +27,7 @@ from depyf.advice.breaks.numbers import (
     LENGTHENED_FIRST,
     VALUED_FIRST,
 )
+from depyf.advice.breaks.returned import OF_RETURNED
 from depyf.advice.breaks.shapes import LISTED_FIRST
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "OF_FLOATS",
     "OF_LOOPS",
     "OF_NONE",
+    "OF_RETURNED",
     "REPEAT",
     "ROUNDS",
     "ROWS",

@@ -34,6 +34,41 @@ def left_out_at(file: str, line: int) -> List[int]:
     return sorted(found)
 
 
+def numbers_returned(file: str, line: int) -> List[str]:
+    """The Python numbers that a side of the branch at a line plainly gives a name, and the function
+    returns, in a tuple, list or dict as well, by these names; and those that a side returns itself.
+    """
+    function = read_at(file, line)[1]
+    given: Set[str] = set()
+    found: Set[str] = set()
+    for node in _branches(file, line):
+        for one in [each for side in (node.body, node.orelse) for each in side]:
+            if isinstance(one, ast.Assign) and _number(one.value):
+                given |= {each.id for each in one.targets if isinstance(each, ast.Name)}
+            elif isinstance(one, ast.Return) and one.value is not None:
+                found |= set(map(_number, _parts(one.value)))
+    for node in walked(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            found |= given & {path_of(one) for one in _parts(node.value)}
+    return sorted(found - {""})
+
+
+def _number(node: Any) -> str:
+    """A number as it is written; "" for what is none."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return "-" + inner if inner else ""
+    value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+    return repr(value) if isinstance(value, (bool, int, float)) else ""
+
+
+def _parts(value: Any) -> List[Any]:
+    """What is returned, or what a tuple, list or dict that is returned holds."""
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return list(value.elts)
+    return list(value.values) if isinstance(value, ast.Dict) else [value]
+
+
 #: statements of a side that only leaves code out
 _LEAVE = (ast.Return, ast.Continue, ast.Break, ast.Pass)
 

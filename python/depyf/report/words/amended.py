@@ -26,6 +26,8 @@ def with_condition(
     more = joined.text if uses.joins_tests(filename, at) else ""
     of_numpy = OF_NUMPY.search(raw)
     more += numpy.text if of_numpy else ""
+    returned = " and ".join(uses.numbers_returned(filename, at))
+    more += advice.filled(break_rows.OF_RETURNED.text, {"names": returned}) or ""
     told = [(text + more if _CHOOSES.search(text) else text, patch) for text, patch in given]
     return [(text, "" if of_numpy and _CHOOSES.search(patch) else patch) for text, patch in told]
 
