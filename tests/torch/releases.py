@@ -256,7 +256,15 @@ EARLIER = (
         (2, 15),
         "other values are on its stack at a break, and CPython 3.14 copies a dataclass elsewhere",
         "readable::test_what_is_on_the_stack_has_the_name_of_what_it_is"
+        " advice_of_uses::test_what_torch_keeps_on_its_stack_is_not_told_by_torchs_name_for_it"
+        " lifetimes::test_what_a_test_finds_alive"
         " sentences_hold::test_a_list_that_is_only_handed_on_is_to_be_kept_outside",
+    ),
+    (
+        (2, 15),
+        "its cache gives a graph for one float to no other",
+        "sentences_hold::test_a_float_that_is_a_constant_is_told_as_such_whether_or_not_torchs"
+        "_cache_has_the_graph",
     ),
     (
         (2, 15),

@@ -13,6 +13,7 @@ import atexit
 import gc
 import json
 import os
+import re
 import runpy
 import signal
 import socket
@@ -25,6 +26,9 @@ import types
 # of its caches when it uses it, and `become` sets the path of modules.
 _READ_AT_START = ("TORCH", "PYTORCH", "PYTHON", "OMP_", "MKL_", "KMP_", "LD_")
 _READ_LATER = {"TORCHINDUCTOR_CACHE_DIR", "PYTHONPATH"}
+
+# Triton's bindings tell at the end of what is alive, which what is frozen is.
+_TOLD_OF_FROZEN = re.compile(r"^nanobind: leaked .*refleaks\.html\n?", re.M | re.S)
 
 _server = None
 
@@ -111,7 +115,7 @@ class _Server:
             texts = []
             for path in paths[1:]:
                 with open(path, encoding="utf-8", errors="backslashreplace") as stream:
-                    texts.append(stream.read())
+                    texts.append(_TOLD_OF_FROZEN.sub("", stream.read()))
         return subprocess.CompletedProcess([sys.executable] + arguments, code, *texts)
 
     def close(self):
