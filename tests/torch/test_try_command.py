@@ -55,7 +55,11 @@ def try_on(tmp_path, text, *words, options=()):
 def test_changes_that_help_are_kept_and_written_as_one_patch(tmp_path):
     code, out, err = try_on(tmp_path, PROGRAM, options=("--patch", "helps.patch"))
     assert code == 0, err
-    assert len(re.findall(r"(?m)^   tried.*: it helps\n +it prints the same", out)) == 2
+    # on a busy machine, compiling may take longer in one run than in another
+    kept = (
+        r"(?m)^   tried.*: it helps(, but compiling took longer in this run)?\n +it prints the same"
+    )
+    assert len(re.findall(kept, out)) == 2
     assert re.search(r"(?m)^as it is: \d compiles, 2 graph breaks, \d recompiles?, ", out), out
     assert re.search(r"(?m)^with changes 1 and 2: 1 compile, 0 graph breaks, 0 recompiles, ", out)
     assert (tmp_path / "program.py").read_text() == PROGRAM  # nothing of the user's is changed
