@@ -42,6 +42,8 @@ struct PyVersion {
   constexpr bool looks_up_exit_first(bool async) const {
     return *this >= PyVersion{3, 14} || (async && *this < PyVersion{3, 9});
   }
+  /// The builtins `aiter` and `anext`, which look where `async for` looks (3.10).
+  constexpr bool has_async_iter() const { return *this >= PyVersion{3, 10}; }
   /// The body of a class stores its own first line in `__firstlineno__`.
   constexpr bool has_class_lines() const { return *this >= PyVersion{3, 13}; }
   /// An extension module may say that it needs no GIL (3.13), and that interpreters with a GIL of

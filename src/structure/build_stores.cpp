@@ -492,23 +492,31 @@ void BlockBuilder::inplace(std::size_t position) {
   const ValueId v = (*body_)[position];
   const Value& value = s_.at(v);
   const std::uint32_t uses = s_.uses[v.index];
-  bool plain = false;  // stored at once to the variable that was read, or by the store of an
-                       // augmented target
+  bool of_augmented = false;  // stored by the store of an augmented target
+  ValueId variable;           // the store at once to a variable
   if (uses == 1) {
-    for (const AugStore& aug : augmented_) plain |= s_.resolve(s_.at(aug.store).operands[0]) == v;
-    if (!plain && position + 1 < body_->size()) {
-      ValueId next = (*body_)[position + 1];
-      const Value& left = s_.at(value.operands[0]);
-      if (simple_store(next) && s_.resolve(s_.at(next).operands[0]) == v &&
-          left.kind == ValueKind::Operation && left.arg == s_.at(next).arg)
-        plain = left.op == Op::LOAD_FAST || left.op == Op::LOAD_DEREF ||
-                left.op == Op::LOAD_GLOBAL || left.op == Op::LOAD_NAME ||
-                left.op == Op::LOAD_CLASSDEREF;
+    for (const AugStore& aug : augmented_)
+      of_augmented |= s_.resolve(s_.at(aug.store).operands[0]) == v;
+    if (!of_augmented && position + 1 < body_->size()) {
+      const ValueId next = (*body_)[position + 1];
+      if (simple_store(next) && s_.resolve(s_.at(next).operands[0]) == v) variable = next;
     }
   }
+  if (expression_only_ && !of_augmented && !variable) {
+    failed = true;
+    return;
+  }
+  const std::span<const ExprId> kids = take_operands(value.operands);
+  if (failed) return;
+  bool plain = of_augmented;
+  if (variable) {
+    // What is written decides: where a temporary holds what the variable was, `x = temp + v` would
+    // be no operation in place.
+    const Expr& target = s_.ast[make_target(s_.ast, s_.lifted, variable, {})];
+    const Expr& left = s_.ast[kids[0]];
+    plain = target.kind == ExprKind::Name && left.kind == ExprKind::Name && left.a == target.a;
+  }
   if (plain) {
-    const std::span<const ExprId> kids = take_operands(value.operands);
-    if (failed) return;
     pending_.push_back({v, make_expression(s_.ast, s_.lifted, v, kids), uses});
     return;
   }
@@ -516,7 +524,6 @@ void BlockBuilder::inplace(std::size_t position) {
     failed = true;
     return;
   }
-  const std::span<const ExprId> kids = take_operands(value.operands);
   spill_for_statement();
   const ExprId temp = s_.ast.name(s_.temporary_for(v), origin(v));
   emit(s_.ast.assign(temp, kids[0], origin(v)));

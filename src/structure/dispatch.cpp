@@ -281,9 +281,14 @@ class Dispatch {
     }
     const ExprId variable = ast_.expr(ExprKind::Name, {}, code_.slots[0].name.index,
                                       static_cast<std::uint8_t>(NameScope::Fast));
-    assign(
-        out, variable,
-        async ? call({attribute(variable, "__aiter__")}) : call({builtin(ast_, "iter"), variable}));
+    assign(out, variable,
+           async ? async_iterator(variable) : call({builtin(ast_, "iter"), variable}));
+  }
+
+  /// Up to 3.9 nothing but the method says it, which is then looked up on the object itself.
+  ExprId async_iterator(ExprId of) {
+    if (s_.module.version.has_async_iter()) return call({builtin(ast_, "aiter"), of});
+    return call({attribute(of, "__aiter__")});
   }
 
   void loop(int depth) {
@@ -720,9 +725,13 @@ class Dispatch {
       raise_again(body, exception(s_.resolve(v.operands[1])));
       out.push_back(try_except(body, {clause("StopAsyncIteration", {})}));
     } else if (op == Op::GET_ANEXT) {
-      assign(out, temporary(id), call({attribute(kids[0], "__anext__")}), origin(v));
+      const bool known = s_.module.version.has_async_iter();
+      assign(
+          out, temporary(id),
+          known ? call({builtin(ast_, "anext"), kids[0]}) : call({attribute(kids[0], "__anext__")}),
+          origin(v));
     } else if (op == Op::GET_AITER) {
-      assign(out, temporary(id), call({attribute(kids[0], "__aiter__")}), origin(v));
+      assign(out, temporary(id), async_iterator(kids[0]), origin(v));
     } else if (op == Op::GET_AWAITABLE || op == Op::GET_YIELD_FROM_ITER) {
       assign(out, temporary(id), kids[0], origin(v));
     } else if (op == Op::GET_ITER) {

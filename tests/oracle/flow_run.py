@@ -46,10 +46,11 @@ class Script:
     def __init__(self, seed, handled):
         self.random = random.Random(seed)
         self.events = []
+        self.kept = []  # what statements in place add to
         self.handled = handled
 
     def event(self, *what):
-        self.events.append(what + (self.handled(),))
+        self.events.append(what + (len(self.kept), self.handled()))
         return len(self.events) < 300
 
     def names(self):
@@ -62,6 +63,7 @@ class Script:
             "E2": E2,
             "E3": E3,
             "Point": Point,
+            "kept": self.kept,
         }
 
     def maybe_raise(self, limit):
@@ -282,7 +284,11 @@ class Source:
         elif kind == "return" and rng.random() < 0.6:
             add("return " + self.value())
         elif kind == "value" and self.rich and rng.random() < 0.6:
-            add("y = " + self.value())
+            if len(self.lines) % 5 == 0:  # no draw, so that the other draws stay as they are
+                add("z = kept")
+                add("z += [%s]" % self.value())
+            else:
+                add("y = " + self.value())
         elif kind == "value" and rng.random() < 0.5:
             add("return %d" % rng.randrange(9))
         elif kind == "raise" and rng.random() < 0.6:

@@ -503,6 +503,82 @@ def test_a_dispatch_loop_looks_up_the_methods_of_with_in_order(version, tmp_path
     assert found == printed
 
 
+IN_PLACE = """
+def local(a, q):
+    a += [1 if q else 2]
+def attribute(a, q):
+    a.x += [1 if q else 2]
+def item(a, q):
+    a[0] += [1 if q else 2]
+def glob(q):
+    global kept
+    kept += [1 if q else 2]
+def cell(a, q):
+    a += [1 if q else 2]
+    return lambda: a
+class Box: x = [0]
+kept, box, row = [0], Box(), [[0]]
+mine, plain, inner = kept, [0], row[0]
+local(plain, True); local(plain, False); attribute(box, True); item(row, False); glob(True)
+print(plain, Box.x, box.x is Box.x, inner, mine, cell(plain, True)() is plain)
+class Body:
+    before = shared = [0]
+    shared += [1 if plain else 2]
+    print(before)
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_dispatch_loop_changes_objects_in_place(version, tmp_path):
+    """Also where the operand spans blocks, so that a temporary holds the object."""
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    printed = work(version, "compile", tmp_path, {"place": IN_PLACE})["place"]
+    source = subprocess.run(
+        [command, "decompile", "--no-check", "--ladder", "5", str(tmp_path / "place.pyc")],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    ).stdout
+    assert "__temp_state" in source
+    assert work(version, "run", tmp_path, {"place": source})["place"] == printed
+
+
+ASYNC_LOOPS = """
+class Instance:
+    def __init__(self): self.__aiter__ = self.__anext__ = None
+class Once:
+    left = 1
+    def __aiter__(self): return self
+    async def __anext__(self):
+        self.left -= 1
+        if self.left < 0: raise StopAsyncIteration
+        return self.left
+async def loop(it):
+    async for x in it: print(x)
+async def comp(it):
+    return [x async for x in it]
+for kind in Once, Instance, int:
+    for f in loop, comp:
+        try: f(kind()).send(None)
+        except BaseException as error: print(type(error), error.args if kind is Once else "")
+"""
+
+
+@pytest.mark.parametrize("version", [v for v in VERSIONS if int(v[2:]) >= 10])
+def test_a_dispatch_loop_looks_up_async_iterators_on_the_type(version, tmp_path):
+    command = native_command()
+    if command is None:
+        pytest.skip("the native command is not built (cmake --build build, or DEPYF_BUILD_DIR)")
+    printed = work(version, "compile", tmp_path, {"loops": ASYNC_LOOPS})["loops"]
+    source = subprocess.run(
+        [command, "decompile", "--no-check", "--ladder", "5", str(tmp_path / "loops.pyc")],
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+    ).stdout
+    assert work(version, "run", tmp_path, {"loops": source})["loops"] == printed
+
+
 #: ends that the compiler copies, of which only rows tell that they are one
 COPIED_ENDS = """
 def handled():
