@@ -598,6 +598,15 @@ bool loads_self(const Module& module, const CodeObject& code, const RawInstr& ra
          module[code.names[raw.name()]] == "self";
 }
 
+/// Where `self.x = …` sets an attribute that the class lists as `self._C__x`, `_C__x` was written.
+void spell_as_listed(Rewriter& r, std::span<const StmtId> body, StrId name, StrId listed) {
+  for (ExprId id : collect_expressions(r.ast, body)) {
+    Expr& e = r.ast[id];
+    if (e.kind == ExprKind::Attribute && e.a == name.index && r.is_name(e.kids[0], "self"))
+      e.a = listed.index;
+  }
+}
+
 /// The attributes that a class lists in `__static_attributes__` (3.13 on) and that none of its
 /// functions sets: the statement that does was removed. The compiler adds the target of each
 /// `self.x = …` that it meets (_PyCompile_MaybeAddStaticAttributeToClass of Python/compile.c).
@@ -613,6 +622,7 @@ std::vector<StrId> removed_attributes(Rewriter& r) {
         if (missing.insert(name.index).second) names.push_back(name);
       }
   }
+  const std::unordered_set<std::uint32_t> listed = missing;
   // The functions inside stand before the class, without a gap. Of one that is rebuilt from its
   // bytes the text has no statements.
   for (std::uint32_t at = r.code.index; at-- > 0 && !missing.empty();) {
@@ -626,8 +636,13 @@ std::vector<StrId> removed_attributes(Rewriter& r) {
     const CodeObject& code = r.module[inner];
     bool self = false;
     scan_instructions(code, [&](const RawInstr& raw) {
-      if (self && raw.info.op == Op::STORE_ATTR && raw.operand < code.names.size())
-        missing.erase(unmangled(r.module, inner, code.names[raw.operand]).index);
+      if (self && raw.info.op == Op::STORE_ATTR && raw.operand < code.names.size()) {
+        const StrId compiled = code.names[raw.operand];
+        const StrId name = unmangled(r.module, inner, compiled);
+        const bool as_compiled = !listed.contains(name.index) && listed.contains(compiled.index);
+        if (as_compiled) spell_as_listed(r, r.ast.bodies[at].stmts, name, compiled);
+        missing.erase((as_compiled ? compiled : name).index);
+      }
       self = loads_self(r.module, code, raw);
     });
   }

@@ -680,7 +680,17 @@ class Definer {
     Definition d = definition(s.e[0]);
     if (d.kind == Definition::None || (d.kind == Definition::Alias && !d.decorators.empty()))
       return id;
-    return define(id, s, name, d);
+    return define(id, s, as_defined(name, d), d);
+  }
+
+  /// The name as the definition spells it, which the code keeps.
+  StrId as_defined(StrId name, const Definition& d) {
+    const auto spelt = [&](StrId text) { return as_spelt(r_.module, r_.code, name, text); };
+    if (d.kind == Definition::Function) return spelt(r_.module[CodeId(ast_[d.value].a)].name);
+    if (d.kind == Definition::Class)
+      return spelt(r_.module[r_.function_code(ast_[d.value].kids[1])].name);
+    const Const* given = r_.constant(ast_[d.value].kids[0]);
+    return given && given->kind == ConstKind::Str ? spelt(r_.module.intern(given->text)) : name;
   }
 
   StmtId define(StmtId id, const Stmt& s, StrId name, Definition& d) {
@@ -725,7 +735,9 @@ class Definer {
         made.kind = StmtKind::TypeAlias;
         made.a = UINT32_MAX;
         const ExprId value = evaluated_or_refused(e.kids[2]);
-        made.e = {s.list[0], value, ExprId::none()};
+        const ExprId target = ast_.add(Expr(ast_[s.list[0]]));
+        ast_[target].a = name.index;
+        made.e = {target, value, ExprId::none()};
       }
     }
     --functions_;

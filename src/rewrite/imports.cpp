@@ -39,11 +39,27 @@ StmtId import_statement(Rewriter& r, StmtKind kind, StmtId at, const Expr& modul
   return r.ast.add(s);
 }
 
+/// The name of a member as the list of names spells it that IMPORT_NAME gets, in which nothing is
+/// mangled.
+StrId member_as_listed(Rewriter& r, const Expr& module, std::size_t index, StrId name) {
+  const Const* listed = r.constant(module.kids[1]);
+  if (!listed || listed->kind != ConstKind::Tuple || index >= listed->items.size()) return name;
+  const Const& item = r.module[listed->items[index]];
+  if (item.kind != ConstKind::Str) return name;
+  return as_spelt(r.module, r.code, name, r.module.intern(item.text));
+}
+
+/// Is `name`, which may have been unmangled, what a dotted name spells as `text`? In a dotted name
+/// nothing is mangled.
+bool is_spelt(Rewriter& r, StrId name, std::string_view text) {
+  return r.text(name) == text || as_spelt(r.module, r.code, name, r.module.intern(text)) != name;
+}
+
 /// `import a.b.c` or `import a.b.c as name`; none when the value does not fit.
 StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
-  std::vector<std::string_view> attributes;  // last first
+  std::vector<StrId> attributes;  // last first
   while (is_member(r, value)) {
-    attributes.push_back(r.text(StrId(r.ast[value].a)));
+    attributes.push_back(StrId(r.ast[value].a));
     value = r.ast[value].kids[0];
   }
   if (!is_module(r, value)) return StmtId::none();
@@ -55,14 +71,15 @@ StmtId plain_import(Rewriter& r, StmtId id, StrId name, ExprId value) {
   std::string_view dotted = r.text(StrId(module.a));
   StrId as = name;
   if (attributes.empty()) {
-    if (r.text(name) == dotted.substr(0, dotted.find('.')))
+    if (is_spelt(r, name, dotted.substr(0, dotted.find('.'))))
       as = StrId::none();
     else if (dotted.find('.') != dotted.npos)
       return StmtId::none();
   } else {
-    for (std::string_view attribute : attributes) {
+    for (StrId attribute : attributes) {
       const std::size_t dot = dotted.rfind('.');
-      if (dot == dotted.npos || dotted.substr(dot + 1) != attribute) return StmtId::none();
+      if (dot == dotted.npos || !is_spelt(r, attribute, dotted.substr(dot + 1)))
+        return StmtId::none();
       dotted = dotted.substr(0, dot);
     }
     if (dotted.find('.') != dotted.npos) return StmtId::none();
@@ -114,7 +131,8 @@ void restore_imports(Rewriter& r) {
                 r.ast[member.e[0]].kids[0] != value.kids[0])
               break;
             const std::uint32_t imported = r.ast[member.e[0]].a;
-            names.push_back(imported);
+            names.push_back(
+                member_as_listed(r, r.ast[value.kids[0]], end - i, StrId(imported)).index);
             names.push_back(imported == target.index ? UINT32_MAX : target.index);
             replace(member.e[0]);
           }

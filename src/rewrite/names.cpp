@@ -79,6 +79,10 @@ StrId unmangled(Module& module, CodeId scope, StrId id) {
   return module.intern(rest);
 }
 
+StrId as_spelt(Module& module, CodeId scope, StrId name, StrId spelt) {
+  return unmangled(module, scope, spelt) == name ? spelt : name;
+}
+
 /// One name for a local and for a global of the same function: source has no such thing (outside
 /// of comprehensions, whose variables are their own), but Dynamo has, for a user's global that is
 /// called `graph_out_0`. The local gets a name that no source can hold, for the printer to spell.

@@ -177,6 +177,10 @@ bool is_taken_inside(const Rewriter& r, std::string_view name);
 /// adds to private names.
 StrId unmangled(Module& module, CodeId scope, StrId name);
 
+/// `name`, which unmangled() gave, or `spelt` where that is the same name to the compiler: a string
+/// that bytecode keeps as it was written tells `def _C__x` in class C from `def __x`.
+StrId as_spelt(Module& module, CodeId scope, StrId name, StrId spelt);
+
 /// The value of a body that only returns one, with `if` statements read as conditional expressions;
 /// none when it does more. A guard `if format > 2: raise NotImplementedError` of annotation
 /// functions is passed over.
