@@ -176,9 +176,11 @@ class TextReader {
       if (!nested_strings(prefix)) return false;
     } else {
       const std::size_t length = quotes_at(at_), begin = at_ + length;
+      const bool over_lines = length == 3 && place_ == TextPlace::Field;
       std::size_t end = begin;
       for (;; end += text_[end] == '\\' ? 2 : 1) {
-        if (end >= text_.size() || text_[end] == '\n' || text_[end] == '\r') return false;
+        if (end >= text_.size() || text_[end] == '\r') return false;
+        if (text_[end] == '\n' && !over_lines) return false;
         if (text_.substr(end, length) == std::string(length, quote)) break;
       }
       at_ = end + length;
