@@ -5,6 +5,7 @@ Compared without running anything of the objects' own, `__eq__` included.
 
 import functools
 import importlib.machinery
+import opcode
 import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
@@ -17,8 +18,18 @@ _MOST_BITS = 1000
 # Values that are compared by what they are; every other one by identity.
 _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
-# What `class` and `import` call.
-_USED_BY_STATEMENTS = ("__build_class__", "__import__")
+# The builtins that `class` and `import` call, by the instruction that does.
+_CALLED_BY = {"LOAD_BUILD_CLASS": "__build_class__", "IMPORT_NAME": "__import__"}
+# The instructions that read a global (the name's index in their operand, times two where 3.11 and
+# later load one, for a NULL beside it), or that need it to be there.
+_READ_GLOBALS = {
+    opcode.opmap[name]: int(name == "LOAD_GLOBAL" and sys.version_info >= (3, 11))
+    for name in (
+        *("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"),
+        *("DELETE_GLOBAL", "DELETE_NAME"),
+    )
+    if name in opcode.opmap
+}
 # What gives all globals, whatever their names,
 _GIVE_ALL = {"globals", "eval", "exec", "__globals__", "f_globals"}
 # and the same as objects, whatever names they have. Where code is no function's, its locals are
@@ -67,18 +78,21 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
                 "the globals hold other values, and the code may read any of them (%s)"
                 % ", ".join(sorted(asks))
             ]
+        loaded, called = _loaded_names(f.__code__), _called_builtins(f.__code__)
+        loaded |= _loaded_names(g.__code__)
+        called |= _called_builtins(g.__code__)
         verdict, reason = _compare_values(
             "globals",
-            {name: _global(f, name) for name in used},
-            {name: _global(g, name) for name in used},
+            {name: _global(f, name) for name in loaded},
+            {name: _global(g, name) for name in loaded},
             "the global %s",
         )
         if verdict:
             return verdict, [reason]
         verdict, reason = _compare_values(
             "builtins",
-            {name: _builtin(f, name) for name in _USED_BY_STATEMENTS},
-            {name: _builtin(g, name) for name in _USED_BY_STATEMENTS},
+            {name: _builtin(f, name) for name in called},
+            {name: _builtin(g, name) for name in called},
             "the builtin %s",
         )
         if verdict:
@@ -214,6 +228,30 @@ def _annotated(function: types.FunctionType) -> bool:
 def global_names(code: types.CodeType) -> Set[str]:
     """Names among which are all globals that `code` and the code objects in it use."""
     return {name for one in code_objects(code) for name in one.co_names}
+
+
+def _loaded_names(code: types.CodeType) -> Set[str]:
+    """The globals whose values decide what `code` and the code objects in it do: those that they
+    load or delete. A name may be one of an attribute alone.
+    """
+    found: Set[str] = set()
+    for one in code_objects(code):
+        names, units = one.co_names, one.co_code
+        for at in range(0, len(units) - 1, 2):
+            shift = _READ_GLOBALS.get(units[at])
+            if shift is None:
+                continue
+            if at and units[at - 2] == opcode.EXTENDED_ARG:  # a jump may lead behind it
+                found.update(names)
+            elif units[at + 1] >> shift < len(names):
+                found.add(names[units[at + 1] >> shift])
+    return found
+
+
+def _called_builtins(code: types.CodeType) -> Set[str]:
+    """The builtins that statements of `code` and of the code objects in it call."""
+    ran = {op for one in code_objects(code) for op in one.co_code[::2]}
+    return {name for op, name in _CALLED_BY.items() if opcode.opmap[op] in ran}
 
 
 def _by_name(function: types.FunctionType, what: str) -> Any:

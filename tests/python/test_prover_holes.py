@@ -312,6 +312,37 @@ def test_globals_of_functions_count():
     assert depyf.compare(made[0], made[2]).verdict == "different"
 
 
+def test_globals_and_builtins_that_code_does_not_read_do_not_count():
+    def compared(text, *namespaces):
+        code = function(text)
+        made = [types.FunctionType(code, dict(names)) for names in namespaces]
+        return depyf.compare(*made)
+
+    bare = {"__builtins__": {"len": len}}
+    assert compared("def f(x): return x", {}, bare)
+    assert compared("def f(x): return x.K", {"K": 1}, {"K": 2})
+    assert compared("def f():\n    global K\n    K = 1", {"K": 1}, {"K": 2})
+    for text in (
+        "def f():\n    class A: pass",
+        "def f():\n    def g():\n        class A: pass\n    return g",
+        "def f():\n    import os",
+        "def f():\n    import os.path as x",
+        "def f():\n    from os import path",
+    ):
+        assert compared(text, {}, bare).verdict == "different", text
+    for text in (
+        "def f(x): return x.K + K",
+        "def f(x):\n    class A: x = K",
+        "def f():\n    global K\n    del K",
+        "def f(x): return lambda: K",
+        "def f(x): return [%s]" % ", ".join("x.a%d, a%d" % (i, i) for i in range(300)) + " + K",
+    ):
+        names = dict.fromkeys(("a%d" % i for i in range(300)), 0)
+        names.update(__name__="m", __builtins__=__builtins__)
+        assert compared(text, dict(names, K=1), dict(names, K=1)), text
+        assert compared(text, dict(names, K=1), names).verdict == "different", text
+
+
 def closures(cells_f, cells_g):
     def both():
         a = b = 0
