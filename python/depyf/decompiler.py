@@ -7,7 +7,7 @@ from typing import Any, Container, Dict, List, Optional, Tuple
 
 from depyf.installed import _core
 from depyf.plain import name_of
-from depyf.signature import has_texts_as_annotations, signature
+from depyf.signature import around, has_texts_as_annotations, signature
 from depyf.terminal import shown
 from depyf.torch_wrappers import behind
 
@@ -172,9 +172,10 @@ def decompile(
     """Decompiles bytecode and returns the source; nothing of it is executed.
 
     For a function, the source includes defaults and annotations. Comments name the values that
-    have no literal and no name, and what wraps the function. The code of a class, a constant of its
-    module, is shown as the class without its bases. Constants without a literal (modules,
-    functions ...) appear as names such as `__const_7__`.
+    have no literal and no name, what wraps the function, and the variables that it has from a
+    function around it, without which the source may not compile or read globals instead. The code
+    of a class, a constant of its module, is shown as the class without its bases. Constants without
+    a literal (modules, functions ...) appear as names such as `__const_7__`.
 
     With `check`, the source is compiled and proven equivalent to the bytecode. If the proof fails,
     a form that keeps temporaries is tried. If that fails, too, the first line of the result is a
@@ -226,6 +227,10 @@ def decompile(
         comments.append("annotations are texts: from __future__ import annotations")
     text = DecompiledSource("".join("# %s\n" % shown(line) for line in comments) + made[0])
     text.verdict, text.detail = outcome
+    needed = around(found)
+    if needed and text.proven:
+        said = "taken for granted: the text has %s" % " and ".join(needed)
+        text.detail += ("; " if text.detail else "") + said
     lost = _lost_names(found, name)
     if lost and text.proven:
         said = "ignored: names that no source can hold: " + ", ".join(map(ascii, lost))
@@ -312,6 +317,7 @@ def _beside_the_code(
             comments.append(
                 "what %s put around %s (its __wrapped__)" % (maker, function.__qualname__)
             )
+    comments += ["needs " + what for what in around(code)]
     return texts, ["".join(c if c.isprintable() else "?" for c in line) for line in comments]
 
 

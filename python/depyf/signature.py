@@ -344,3 +344,17 @@ class _Namer:
             if found is typing and type(known) is str:
                 return known + "." + name
         return None
+
+
+# Free variables of the compiler's own, which a class binds.
+_OF_CLASSES = ("__class__", "__classdict__", "__conditional_annotations__")
+
+
+def around(code: types.CodeType) -> List[str]:
+    """What has to be around the text of `code`, in words: alone, it does not compile where it
+    assigns to a variable of another function, and reads globals instead of such variables.
+    """
+    free = code.co_freevars
+    names = [name for name in free if name.isidentifier() and name not in _OF_CLASSES]
+    needed = ["a function around it that binds " + ", ".join(names)] if names else []
+    return needed + ["a class around it"] * any(name in _OF_CLASSES for name in free)

@@ -328,7 +328,8 @@ def test_the_code_of_a_class_is_shown_as_the_class():
 
 def test_what_is_around_a_function_is_said():
     source = depyf.decompile(decorated)
-    first, second = source.splitlines()[:2]
+    first, needed, second = source.splitlines()[:3]
+    assert needed == "# needs a function around it that binds function"
     assert first.startswith("# what ") and "put around decorated (its __wrapped__)" in first
     assert sys.version_info < (3, 11) or "decorator put" in first
     assert second == "def wrapper(*args, **kwargs):"
@@ -360,9 +361,43 @@ def closing():
 def test_source_knows_that_it_is_proven(thing):
     source = depyf.decompile(thing)
     assert source.proven and source.verdict in ("identical", "exact", "equivalent")
-    assert isinstance(source, str) and not source.startswith("#")
+    free = depyf.decompiler.code_of(thing).co_freevars
+    assert isinstance(source, str) and source.startswith("#") == bool(free)
     unchecked = depyf.decompile(thing, check=False)
     assert unchecked == source and unchecked.verdict == "not checked" and not unchecked.proven
+
+
+def reading():
+    count, other = 0, 1
+
+    def inner():
+        return lambda: count + other
+
+    return inner
+
+
+@pytest.mark.parametrize("made, names", [(closing(), "count"), (reading(), "count, other")])
+def test_source_says_which_variables_a_function_around_it_has(made, names):
+    source = depyf.decompile(made)
+    needed = "a function around it that binds " + names
+    assert source.splitlines()[0] == "# needs " + needed
+    assert source.detail == "taken for granted: the text has " + needed
+    whole = "def around():\n    %s = None\n" % " = ".join(names.split(", "))
+    whole += "".join("    %s\n" % line for line in source.splitlines()) + "    return inner\n"
+    namespace = {}
+    exec(whole, namespace)
+    assert depyf.compare(namespace["around"]().__code__, made.__code__)
+
+
+def test_source_says_that_it_stands_in_a_class():
+    class Parent(Class):
+        def method(self):
+            return super().method()
+
+    source = depyf.decompile(Parent.method)
+    assert source.splitlines()[0] == "# needs a class around it"
+    assert source.detail == "taken for granted: the text has a class around it"
+    assert not depyf.decompile(plain).detail
 
 
 def test_a_module_is_proven_without_a_word(recwarn):
