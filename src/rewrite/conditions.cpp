@@ -250,19 +250,20 @@ class Branches {
   }
 
   /// The column of the list, from the statements of it that are known and from what is nested in
-  /// them; else from the first test.
+  /// them; from the first test, too, where its branch tells nothing: what follows may be its
+  /// `else`.
   std::optional<std::uint32_t> column_of(std::span<const StmtId> list) const {
     if (!columns_.known() || list.empty()) return {};
-    if (const std::optional<std::uint32_t> column = columns_.start(list)) return column;
+    const std::optional<std::uint32_t> column = columns_.start(list);
     const Stmt& first = r_.ast[list[0]];
-    if (first.kind != StmtKind::If ||
+    if (first.kind != StmtKind::If || (column && columns_.start(list[0])) ||
         std::binary_search(elifs_.begin(), elifs_.end(), list[0].index))
-      return {};
+      return column;
     const SourceSpan test = columns_.of(first.e[0]);
     for (std::uint32_t keyword : {3U, 7U})  // `if `, `if not `
       if (test.line != 0 && test.first >= keyword && (test.first - keyword) % columns_.step() == 0)
-        return test.first - keyword;
-    return {};
+        return std::min(column.value_or(UINT32_MAX), test.first - keyword);
+    return column;
   }
 
   bool leaves(const Stmt& s) const {

@@ -127,6 +127,29 @@ std::optional<std::uint32_t> SourceColumns::keyword_at(StmtId id) const {
   return span.line != 0 && span.first >= before ? std::optional(span.first - before) : std::nullopt;
 }
 
+/// `if a: b()`, and then `else: c()`, too: what stands behind a head lies at no level.
+std::vector<std::uint32_t> SourceColumns::on_rows_of_heads(std::span<const StmtId> all) const {
+  std::vector<std::uint32_t> found;
+  for (StmtId id : all) {
+    const Stmt& s = r_.ast[id];
+    if (s.kind != StmtKind::If || s.body.empty()) continue;
+    const SourceSpan head = of(s.e[0]), first = of_or_at(s.body[0]);
+    if (head.line == 0 || first.line != head.line) continue;
+    found.push_back(s.body[0].index);
+    if (!s.orelse.empty() && r_.ast[s.orelse[0]].kind != StmtKind::If)
+      found.push_back(s.orelse[0].index);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Of the parts; of the statement where it has none. A `return` out of a `with` has the row of
+/// that.
+SourceSpan SourceColumns::of_or_at(StmtId id) const {
+  const SourceSpan parts = of(id);
+  return parts.line != 0 ? parts : at(r_.ast[id].origin);
+}
+
 std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;
@@ -134,8 +157,11 @@ std::uint32_t SourceColumns::step() const {
   StmtIds all;
   collect_statements(r_.ast, r_.body, all);
   std::vector<std::uint32_t> starts;
+  const std::vector<std::uint32_t> behind_heads = on_rows_of_heads(all);
   for (StmtId id : all)
-    if (const std::optional<std::uint32_t> column = simple_start(id)) starts.push_back(*column);
+    if (const std::optional<std::uint32_t> column = simple_start(id);
+        column && !std::ranges::binary_search(behind_heads, id.index))
+      starts.push_back(*column);
   if (starts.empty()) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
   first_ = least;
@@ -223,6 +249,10 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
                  ? own.first
                  : value.first - kBeforeValue;
     }
+    case StmtKind::Break:
+      return own.width() == kBreakWidth ? std::optional(own.first) : std::nullopt;
+    case StmtKind::Continue:
+      return own.width() == kContinueWidth ? std::optional(own.first) : std::nullopt;
     case StmtKind::Raise:
     case StmtKind::Import:
     case StmtKind::ImportFrom:
@@ -253,8 +283,6 @@ std::optional<std::uint32_t> SourceColumns::simple_start(StmtId id) const {
     case StmtKind::Global:
     case StmtKind::Nonlocal:
     case StmtKind::Pass:
-    case StmtKind::Break:
-    case StmtKind::Continue:
     case StmtKind::Comment:
     case StmtKind::Handler:
     case StmtKind::Case:
@@ -294,8 +322,7 @@ std::optional<std::uint32_t> SourceColumns::start(StmtId id) const {
     if (s.kind == StmtKind::If && head.line != 0 && head.first >= kBeforeTest + depth * step())
       most = std::min(most, head.first - kBeforeTest - depth * step());
     id = s.body[0];
-    const SourceSpan first = r_.ast[id].kind == StmtKind::Return ? at(r_.ast[id].origin) : of(id);
-    if (head.line != 0 && first.line <= head.line) return {};
+    if (head.line != 0 && of_or_at(id).line <= head.line) return {};
   }
 }
 

@@ -81,6 +81,8 @@ class SourceColumns {
   std::uint32_t header_width() const;
   std::uint32_t depth() const;
   std::optional<std::uint32_t> keyword_at(StmtId statement) const;
+  std::vector<std::uint32_t> on_rows_of_heads(std::span<const StmtId> all) const;
+  SourceSpan of_or_at(StmtId statement) const;
   void find_jumps() const;
   void find_others() const;
   void find_rows() const;
