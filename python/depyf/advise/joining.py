@@ -84,6 +84,8 @@ def merged_by_advice(found: List[Change]) -> List[Change]:
         same: Tuple[Any, ...] = (one.patch, "" if one.patch else one.advice)
         if one.row == "value of each object":  # whatever they differ in, one compile holds them
             same = one.row, one.function
+        if one.row == "growing dict" and one.kind == "recompile":  # whatever differs beside it
+            same = one.row, one.function, one.cause["reason"]["name"].partition("[")[0]
         groups.setdefault(same + apart, []).append(one)
     costly = [sorted(group, key=_by_cost) for group in groups.values()]
     return sorted(map(joined, costly), key=rank_of)

@@ -376,6 +376,23 @@ def fills_at(file: str, line: int, name: str, told: bool = False) -> int:
     return min(found, default=0)
 
 
+def counts_at(file: str, line: int, name: str) -> int:
+    """The first line, in the function around a line, that computes an element of a dict, by a key
+    which no source tells, from the dict itself; 0 for none.
+    """
+    function = read_at(file, line)[1]
+    names = named_as(function, name) if function is not None else set()
+    found = []
+    for node in walked(function):
+        for target, value in stores_of(node):
+            if isinstance(target, ast.Subscript) and path_of(target.value) in names:
+                read = {path_of(one) for one in ast.walk(value)} & names
+                own = isinstance(node, ast.AugAssign) or bool(read)
+                if own and not isinstance(unwrapped(target.slice), ast.Constant):
+                    found.append(int(node.lineno))
+    return min(found, default=0)
+
+
 def is_dict(tree: Any, node: ast.AST) -> bool:
     """Whether a value is a dict of Python's by all that the file assigns to its name."""
     made = list(made_of(tree, node))

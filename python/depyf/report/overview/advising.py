@@ -65,7 +65,7 @@ def _changed_whole(reason: words.Said) -> str:
         match = _ELEMENT.match(reason["name"])
         return match.group("owner") if match else ""
     if reason["row"] in ("growing dict", "dict that is filled", "dict that is given keys"):
-        return str(reason["name"])
+        return str(reason["name"]).partition("[")[0]
     return reason["name"].partition("[")[0] if reason["row"] == "counter in a dict" else ""
 
 

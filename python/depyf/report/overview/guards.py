@@ -102,6 +102,11 @@ def _asked(entry: Document) -> Dict[Tuple[str, str], Tuple[str, Document]]:
     return found
 
 
+def values_asked(entry: Document) -> Dict[Tuple[str, str], str]:
+    """("value" or "length", name) -> the one that the guards of a compile ask for."""
+    return {key: value for key, (value, _) in _asked(entry).items()}
+
+
 def constant_beside(
     reason: words.Said, tried: Document, entry: Document, source: str, place: Tuple[str, int]
 ) -> Optional[words.Said]:

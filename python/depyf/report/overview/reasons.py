@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence, Tuple
 from depyf import advice
 from depyf.advice import given, uses
 from depyf.report import words
+from depyf.report.overview.blocking import blocking_first
 from depyf.report.overview.cached import wrong_for
 from depyf.report.overview.guards import (
     changed_sizes,
@@ -76,7 +77,7 @@ def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.
     _name_tried(node, found)
     for reason in found:
         _describe(node, reason, line)
-    found = _cause_first(node, found)
+    found = blocking_first(node, _cause_first(node, found))
     wrong = wrong_for(node.entry, node.earlier()) if found else None
     if wrong is not None:
         found[0]["words"] += _WRONG % wrong

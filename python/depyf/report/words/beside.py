@@ -155,6 +155,12 @@ def describe_made_before(found: Said, at: str) -> None:
     advise(found, MADE_BEFORE, at=at)
 
 
+def describe_filled(found: Said) -> None:
+    """Says of a dict that the function fills that no earlier compile fits while it differs."""
+    found["words"] += "; it differs in every earlier compile, so no other change spares this one"
+    advise(found, "growing dict")
+
+
 #: the row of such a value
 MADE_BEFORE = "made before a break"
 

@@ -94,11 +94,13 @@ def advise(found: Said, key: str, **names: str) -> None:
 
 #: a value of a dict, of which torch tells the place alone
 _IN_VALUES = re.compile(r"^list\((?P<owner>[\w.]+)\.values\(\)\)\[\d+\]$")
+#: and one of a dict by its key, of a dict that no caller gives
+_OF_OWN_DICT = re.compile(r"^(?P<owner>\w+(\.\w+)+)\['[^']*'\]$")
 
 
 def _is_of_filled_dict(found: Said) -> bool:
     """Whether a number is one of a dict that the function fills: no tensor can take its place."""
-    within = _IN_VALUES.match(found["name"])
+    within = _IN_VALUES.match(found["name"]) or _OF_OWN_DICT.match(found["name"])
     return bool(within and uses.fills_at(found["file"], found["line"], within.group("owner")))
 
 
