@@ -148,3 +148,20 @@ def test_the_model_that_is_compiled_is_not_to_be_compiled(first, calls, why, tmp
     assert not any("torch.compile(model)" in text for one in found for text in one["help"])
     assert all("it has compiles of its own because " + why in one["words"] for one in found)
     assert not any("torch.compile(model)" in one.advice for one in advice.listed())
+
+
+def test_the_page_has_the_patches_of_the_changes_and_ends_with_what_they_leave_nothing_of(tmp_path):
+    from depyf.report import page as pages
+    from depyf.report.page import front
+
+    advice = advice_of(TURNED.replace(BREAK, "print('met')"), tmp_path)
+    rows = front.cause_rows(advice)
+    shown = list(advice.patches().values())
+    assert shown and shown == [row["patch"] for row in rows if row["patch"]]
+    gone = [bool(row["gone"]) for row in rows]
+    assert gone == sorted(gone) and gone[-1] and not gone[0]
+    page = pages.render([advice.document], str(tmp_path), advice)
+    first, *_, last = page.partition('<ol class="causes">')[2].split('<li class="cause ')[1:]
+    assert "+torch._dynamo.config.reorderable_logging_functions.add(print)" in first
+    assert "data-more" not in first and "data-more" in last
+    assert "Show all %d" % len(rows) in page

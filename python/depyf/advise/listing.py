@@ -14,6 +14,7 @@ from depyf.advise.joining import (
 )
 from depyf.advise.order import Order, after_those_before, taken_one_by_one
 from depyf.advise.outside import counts_in, kept_out
+from depyf.advise.patches import beyond
 from depyf.advise.staying import failing_in, kept_by, recompiled_behind
 from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
@@ -22,6 +23,7 @@ from depyf.advise.wording import (
     called_from_in_words,
     left_out,
     made_before,
+    patch_now,
     saving,
     sentences_of,
     told_at,
@@ -96,6 +98,19 @@ class Advice:
             rows += [(one, "counted at " + at, _told_gone(one, at)) for one in change.gone]
             for one, saved, gone in rows:
                 found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
+        return found
+
+    def patches(self) -> Dict[int, str]:
+        """The patches of the changes that are worth most, by the ids of their causes: as they are
+        shown with these, each after those above it.
+        """
+        found: Dict[int, str] = {}
+        above: Dict[int, str] = {}
+        top = self.listed()[:_CHOSEN]
+        for number, one in enumerate(top, 1):
+            if patch_now(one, top[: number - 1]):
+                found[id(one.cause)] = beyond(one.patch, above)
+                above[number] = one.patch
         return found
 
     def brief(self) -> List[str]:

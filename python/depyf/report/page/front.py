@@ -69,15 +69,17 @@ def time_of(run: Document) -> str:
 
 def cause_rows(advice: advise.Advice) -> List[Dict[str, Any]]:
     """What to look at first, with figures and in the order of the changes of `depyf.advise`; then
-    that for which there is no change.
+    that for which there is no change, and that of which another change leaves nothing.
     """
-    ranks = advice.ranked()
+    ranks, patches = advice.ranked(), advice.patches()
     rows = overview.alike(advice.causes)
     for row in rows:
         known = [ranks[id(one)] for one in row["places"] if id(one) in ranks]
         first = min(known, key=lambda one: one[0]) if known else (0, "", "")
         row["rank"], row["saved"], row["gone"] = first
-    return sorted(rows, key=lambda row: row["rank"] or len(advice.causes) + 1)
+        row["patch"] = next((patches[id(one)] for one in row["places"] if id(one) in patches), "")
+    last = len(advice.causes) + 1
+    return sorted(rows, key=lambda row: (bool(row["gone"]), row["rank"] or last))
 
 
 def figures(nodes: List[Node]) -> List[Row]:
