@@ -138,17 +138,21 @@ class Branches {
         join_with_inner_try(at.owner);
   }
 
-  /// `try: try: … except …  finally: …` is one statement. Without columns, a `return` behind the
-  /// inner one, which only its body reaches, may have been its `else`.
+  /// `try: try: … except … finally: …` is one statement, unless the rows of the two `try` tell that
+  /// it was not. What is behind the inner one, where only its body leads, was its `else` if they
+  /// tell so; where they do not, without columns, a `return` may have been.
   void join_with_inner_try(StmtId id) {
     Stmt& outer = r_.ast[id];
     if (outer.final.empty() || !outer.arms.empty() || outer.body.empty()) return;
     Stmt& inner = r_.ast[outer.body[0]];
     if (inner.kind != StmtKind::Try || !inner.final.empty()) return;
+    const std::optional<bool> one =
+        inner.body.empty() ? std::nullopt : columns_.begins_one_try(inner.body[0]);
     const std::span<StmtId> behind = outer.body.subspan(1);
-    const bool is_else = behind.size() == 1 && inner.orelse.empty() && leaves(inner) &&
-                         skips_row(r_.ast[inner.arms.back()].body, behind[0]);
-    if (!behind.empty() && !is_else) return;
+    const bool is_else =
+        !behind.empty() && inner.orelse.empty() && leaves(inner) &&
+        one.value_or(behind.size() == 1 && skips_row(r_.ast[inner.arms.back()].body, behind[0]));
+    if (!one.value_or(true) || (!behind.empty() && !is_else)) return;
     outer.flag = inner.flag;
     outer.arms = inner.arms;
     outer.orelse = is_else ? behind : inner.orelse;

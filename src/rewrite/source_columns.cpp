@@ -7,6 +7,7 @@
 
 #include "bytecode/lines.h"
 #include "bytecode/scan.h"
+#include "support/small_vector.h"
 
 namespace depyf {
 namespace {
@@ -82,6 +83,32 @@ bool SourceColumns::has_own_row(StmtId id, bool leaves) const {
     return std::binary_search(rows.begin(), rows.end(), origin.line);
   };
   return !holds(busy_rows_) && (leaves || !holds(leaving_rows_));
+}
+
+void SourceColumns::find_tries() const {
+  if (tries_found_) return;
+  tries_found_ = true;
+  LineCursor lines(r_.object);
+  SmallVector<std::int32_t, 8> open;  // the rows of the `try` right before
+  scan_instructions(r_.object, [&](const RawInstr& instr) {
+    const std::int32_t row = lines.at(instr.unit);
+    if (instr.info.op == Op::SETUP_FINALLY) {
+      open.push_back(row);
+      return;
+    }
+    if (open.size() == 2) tries_.emplace_back(row, open[0] == open[1]);
+    open.clear();
+  });
+  std::sort(tries_.begin(), tries_.end());
+}
+
+std::optional<bool> SourceColumns::begins_one_try(StmtId first) const {
+  if (known_) return {};
+  find_tries();
+  const auto at_row = [](const auto& found) { return found.first; };
+  const auto found = std::ranges::equal_range(tries_, rows(first).first, {}, at_row);
+  if (found.empty() || found.front() != found.back()) return {};  // none, or on one row
+  return found.front().second;
 }
 
 void SourceRows::add(std::int32_t row) {

@@ -3,6 +3,7 @@
 // see Objects/locations.md).
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "rewrite/rewriter.h"
@@ -65,6 +66,9 @@ class SourceColumns {
   /// Without columns: does this `return None` have a row of its own? One that the compiler adds has
   /// the row of what comes before it. `leaves`: it may leave a handler first.
   bool has_own_row(StmtId statement, bool leaves) const;
+  /// Without columns, whose instructions each `try` has one of: do the two that begin with this
+  /// statement stand on one row, as those of `try … except … finally` do?
+  std::optional<bool> begins_one_try(StmtId first) const;
   /// Is this `return None` written as `return`? Unknown where leaving a handler or a `with` comes
   /// before it.
   std::optional<bool> bare_return(StmtId statement) const;
@@ -86,16 +90,20 @@ class SourceColumns {
   void find_jumps() const;
   void find_others() const;
   void find_rows() const;
+  void find_tries() const;
 
   const Rewriter& r_;
   bool known_, copies_ends_;
   mutable ExprIds work_;
   // Found when first asked for.
-  mutable bool jumps_found_ = false, others_found_ = false, rows_found_ = false;
+  mutable bool jumps_found_ = false, others_found_ = false, rows_found_ = false,
+               tries_found_ = false;
   mutable std::vector<SourceSpan> jumps_,
       others_;  // of each `return None` and `continue`, and of expressions as wide as those, sorted
   mutable std::vector<std::int32_t> busy_rows_;  // where more than a `return` of a constant stands
   mutable std::vector<std::int32_t> leaving_rows_;  // where a handler or a `with` is left, too
+  mutable std::vector<std::pair<std::int32_t, bool>>
+      tries_;  // the row behind two `try`, and are these on one row? Sorted
   mutable std::uint32_t step_ = 0, first_ = 0;  // of indentation; the least column of a statement
   struct Start {
     bool looked = false;
