@@ -1180,3 +1180,13 @@ def test_what_torchs_caches_cannot_hold_is_not_said_to_be_in_them():
     bypass = "compiles that aotautograd_cache could not keep"
     assert told("bypass", "miss", *compiled) == {bypass: 1.0, missed: 7.0}
     assert told("bypass", "hit", *compiled) == {bypass: 1.0}
+
+
+def test_a_guard_that_torch_could_not_evaluate_is_told_as_such():
+    told = words.of_reason("0/1: 'NoneType' object has no attribute 'size'")
+    assert told["words"] == (
+        "a guard of that compile asks for `size` of a value that is None now, and so could not be "
+        "evaluated"
+    )
+    assert "is a list now" in words.of_reason("0/1: 'list' object has no attribute 'x'")["words"]
+    assert not told["help"] and words.is_not_evaluated(told)

@@ -790,3 +790,61 @@ def test_a_number_that_a_side_gives_to_the_caller_is_said_to_become_a_tensor(
         assert bool(names) or "that a side gives" not in told
     else:
         assert "return" in side and "no tensor" in told or "not a tensor" in told
+
+
+COUNTS = """
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+        self.seen, self.calls, self.names = {"a": 0}, [0], ["a"]
+
+    def forward(self, x):
+        %s += 1
+        return self.lin(x).sum()
+
+model = torch.compile(Model(), backend="aot_eager")
+for i in range(6):
+    model(torch.ones(2, 4))
+"""
+_SPARES = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+
+
+@pytest.mark.parametrize("counted", ["self.seen['a']", 'self.seen["a"]', "self.calls[0]"])
+def test_the_setting_for_integers_is_advised_for_those_in_a_modules_containers(counted, tmp_path):
+    changes, _ = told_of(COUNTS % counted, tmp_path)
+    assert any(_SPARES in one.patch for one in changes)
+    after = run(HEAD + _SPARES + "\n" + COUNTS % counted, str(tmp_path / "after.py"))
+    assert len(after.advice.nodes) == 2
+
+
+METHOD = """
+class Mean:
+    def __init__(self):
+        self.step = 0
+
+    %s
+    def update(self, x):
+        self.step += 1
+        return x * self.step
+
+mean = Mean()
+update = torch.compile(mean.update, backend="eager")
+for i in range(4):
+    update(torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@torch.no_grad()", "@torch.enable_grad()"])
+def test_the_object_of_a_wrapped_method_has_the_name_that_the_method_has(decorator, tmp_path):
+    told = told_of(METHOD % decorator, tmp_path)[1]
+    assert "self.step was 0" in told and "__self__" not in told
+
+
+def test_a_parameter_that_is_a_method_keeps_its_name(tmp_path):
+    text = COMPILED + (
+        "def f(fn, x):\n    return fn(x)\n\nclass A:\n    def __init__(self):\n"
+        "        self.step = 0\n    def g(self, x):\n        self.step += 1\n"
+        "        return x * self.step\n\na = A()\nfor i in range(4):\n    f(a.g, torch.ones(3))\n"
+    )
+    assert "fn.__self__.step was 0" in told_of(text, tmp_path)[1]

@@ -218,9 +218,9 @@ for step in (2, 3, 4, 5):
         "",
         [
             helps(
-                "An integer attribute or global is a constant of the graph. If it changes at "
-                "each call, torch compiles at each call: make it a tensor (a buffer), or keep it "
-                "out of the compiled function.",
+                "An integer attribute, global or element of a container is a constant of the "
+                "graph. If it changes at each call, torch compiles at each call: make it a tensor "
+                "(a buffer), or keep it out of the compiled function.",
                 _COUNTER,
                 """
 class Model(torch.nn.Module):
@@ -237,9 +237,9 @@ result = [model(torch.ones(3)) for _ in range(4)]
 """,
             ),
             helps(
-                "torch._dynamo.config.{setting} = True makes integer attributes of modules "
-                "symbolic from the second value on; with torch.compile(dynamic=True), from the "
-                "first on.",
+                "torch._dynamo.config.{setting} = True makes integer attributes of modules, and "
+                "integers in their lists and dicts, symbolic from the second value on; with "
+                "torch.compile(dynamic=True), from the first on.",
                 _COUNTER,
                 "torch._dynamo.config.allow_unspec_int_on_nn_module = True\n"
                 + _COUNTER.replace('backend="eager"', 'backend="eager", dynamic=True'),

@@ -77,7 +77,8 @@ result = [f(torch.ones(3)), f(torch.ones(3, dtype=torch.float64).float())]
             helps(
                 "torch makes one entry for tensors that require grad and one for those that do "
                 "not, and both are normal. To avoid one, call {name}.requires_grad_() before all "
-                "calls. Do not call .detach(): it would cut gradients that the program may need.",
+                "calls: backward() then computes a gradient of {name}, too. Do not call "
+                ".detach(): it would cut gradients that the program may need.",
                 _GRAD,
                 _GRAD.replace("(torch.ones(3), last)", "(torch.ones(3).requires_grad_(), last)"),
             )

@@ -77,6 +77,7 @@ def reasons_of(node: "Node", parameters: Optional[Sequence[str]]) -> List[words.
     _name_tried(node, found)
     for reason in found:
         _describe(node, reason, line)
+        words.name_object_of_method(reason)
     found = blocking_first(node, _cause_first(node, found))
     wrong = wrong_for(node.entry, node.earlier()) if found else None
     if wrong is not None:
@@ -205,18 +206,19 @@ def _compare_sizes(node: "Node", reason: words.Said) -> None:
 
 def _cause_first(node: "Node", found: List[words.Said]) -> List[words.Said]:
     """The reasons of a compile with its cause first: an entry of another mode, or for another of a
-    few values, fits in no case; why that of the same one does not is the cause.
+    few values, fits in no case; why that of the same one does not is the cause. A guard that torch
+    could not evaluate tells least.
     """
     apart = advice.MODES + advice.OF_A_FEW
     objects = {id(one): _other_object(node, one["tried"]) for one in found}
     for one in found:
         one["of_another"] = objects[id(one)] is not None
 
-    def key(reason: words.Said) -> Tuple[bool, bool]:
+    def key(reason: words.Said) -> Tuple[bool, bool, bool]:
         of_another = reason["row"] in apart or _is_of_another_state(node, reason, found)
         of_another = of_another or _is_of_another_rank(node, reason, found)
         other = objects[id(reason)] is not None or bool(_wrapped_before(node, reason))
-        return other, of_another
+        return words.is_not_evaluated(reason), other, of_another
 
     found = sorted(found, key=key)
     differing = objects[id(found[0])] if found else None

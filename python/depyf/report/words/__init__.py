@@ -70,7 +70,7 @@ from depyf.report.words.failures import (
     skipped_by,
 )
 from depyf.report.words.first import name_formatted, name_listed, name_needed
-from depyf.report.words.forms import describe_sizes, describe_stride
+from depyf.report.words.forms import describe_sizes, describe_stride, is_not_evaluated
 from depyf.report.words.identity import identity_in_words
 from depyf.report.words.of_compiles import describe_computed, describe_list
 from depyf.report.words.objects import (
@@ -90,6 +90,7 @@ from depyf.report.words.reasons import (
     describe_rate,
     guarded_at,
     name_decided,
+    name_object_of_method,
     name_readers,
     names_its_value,
     of_reason,
@@ -176,6 +177,7 @@ __all__ = [
     "is_kept",
     "is_limit",
     "is_logged_alone",
+    "is_not_evaluated",
     "is_number",
     "is_of_float",
     "is_of_global",
@@ -190,6 +192,7 @@ __all__ = [
     "name_formatted",
     "name_listed",
     "name_needed",
+    "name_object_of_method",
     "name_readers",
     "names_its_value",
     "no_compile_of_rest",

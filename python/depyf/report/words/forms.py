@@ -109,7 +109,25 @@ def describe(found: Said, guard: str) -> None:
         if match is not None:
             say(found, match)
             return
+    error = _NO_ATTRIBUTE.match(guard)
+    if error is not None:
+        kind, named = error.groups()
+        what = "None" if kind == "NoneType" else with_article(kind)
+        found["words"] = _NOT_EVALUATED % (named, what)
+        return
     found["words"] = "the guard `%s` no longer holds" % guard
+
+
+#: the exception that torch has as a reason where it could not evaluate a guard
+_NO_ATTRIBUTE = re.compile(r"^'(\w+)' object has no attribute '(\w+)'$")
+_NOT_EVALUATED = (
+    "a guard of that compile asks for `%s` of a value that is %s now, and so could not be evaluated"
+)
+
+
+def is_not_evaluated(found: Said) -> bool:
+    """Whether torch tells of a reason only that a guard could not be evaluated."""
+    return bool(_NO_ATTRIBUTE.match(found["failed"]))
 
 
 def _describe_type(found: Said, match: Match[str]) -> None:

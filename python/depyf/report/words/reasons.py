@@ -23,6 +23,8 @@ from depyf.report.words.rows import (
 from depyf.report.words.stacks import in_library, short_place, users_line
 from depyf.trace.frames import frames_of_text, parse_comment, parse_frame
 
+#: torch's own function around a bound method that is compiled, which has it as `fn`
+_WRAPPED = re.compile(r"[/\\]torch[/\\]_dynamo[/\\]external_utils\.py\", line \d+, in inner\b")
 _TRIED = re.compile(r"^(?P<entry>!?[\w/!]+/\d+): (?P<rest>.*)$", re.DOTALL)
 
 
@@ -90,6 +92,16 @@ def of_reason(
     return found
 
 
+def name_object_of_method(found: Said) -> None:
+    """Calls the object of a bound method, which torch has in a function of its own, as the method
+    does.
+    """
+    if _WRAPPED.search(found["raw"]):
+        found["words"] = _ITS_OBJECT.sub("self", found["words"])
+        found["help"] = [_ITS_OBJECT.sub("self", one) for one in found["help"]]
+
+
+_ITS_OBJECT = re.compile(r"(?<![\w.])fn\.__self__\b")
 #: identifiers in the name of a value that say nothing of which value it is
 _NO_NAMES = frozenset(("L", "G", "self", "size", "stride", "dim", "len", "args", "kwargs"))
 

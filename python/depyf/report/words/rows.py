@@ -83,8 +83,8 @@ def advise(found: Said, key: str, **names: str) -> None:
     if key == "dict that is given keys":
         given_keys = uses.keys_given(found["file"], found["line"], found["name"])
         names["keys"] = ", ".join(repr(one) for one in given_keys)
-    # a number of a container that is counted up stays one: with the setting, the graph computes it
-    counts = re.match(r"^[\w.]+\[[^\]]*\]\s*[-+*/]=", found["source"])
+    # a number that is counted up under a key which is computed stays one with the setting, too
+    counts = _COUNTED_BY_KEY.match(found["source"])
     # and torch takes no number of a global as symbolic
     helps = setting and not decides and not counts and not is_of_global(found)
     names["setting"] = setting.group() if setting and helps else ""
@@ -136,6 +136,8 @@ def _may_name(found: Said) -> bool:
 
 
 DECIDES = re.compile(r"(if|elif|while|assert|for)\b|return .*\bif\b")
+#: a line that counts up a number of a container, at a place that is no constant
+_COUNTED_BY_KEY = re.compile(r"^[\w.]+\[(?!('[^']*'|\"[^\"]*\"|-?\d+)\])[^\]]*\]\s*[-+*/]=")
 #: a number of a dict by its key
 _IN_DICT = re.compile(r"^[A-Za-z][\w.]*\['[^']*'\]$")
 _SETTING = re.compile(r"allow_unspec_int_on_nn_module")
