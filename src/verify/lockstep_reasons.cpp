@@ -39,7 +39,7 @@ void Lockstep::part_here(bool distinguishes) const {
   parted.difference.offset_a = offset(kA);
   parted.difference.offset_b = offset(kB);
   parted.difference.text = here(kA) + ", but the other " + here(kB);
-  parted.difference.distinguishes = distinguishes && every_way_is_taken_;
+  parted.difference.distinguishes = distinguishes && every_way_is_taken_ && !decides();
   throw parted;
 }
 
@@ -106,6 +106,81 @@ bool Lockstep::is_programs(Which side, ValueId id, Origins& origins) const {
     stored = true;
   }
   return origins.locals[value.arg] = stored;
+}
+
+const Const* Lockstep::constant(Which side, ValueId id) const {
+  const Lifted& lifted = *sides_[side].lifted;
+  const Module& module = canon_.module(side);
+  if (!id.valid() || lifted[id].kind != ValueKind::Operation) return nullptr;
+  const Value& value = lifted[id];
+  if (value.op == Op::LOAD_CONST) return &module[ConstId(value.arg)];
+  const CodeObject& code = module[lifted.code];
+  if (value.op != Op::LOAD_FAST || value.arg < code.parameter_count()) return nullptr;
+  ValueId stored;
+  for (const Value& other : lifted.values) {
+    if (other.kind != ValueKind::Operation || other.op != Op::STORE_FAST || other.arg != value.arg)
+      continue;
+    const Value& put = lifted[other.operands.back()];
+    if (put.kind != ValueKind::Operation || put.op != Op::LOAD_CONST) return nullptr;
+    if (stored && lifted[stored].arg != put.arg) return nullptr;
+    stored = other.operands.back();
+  }
+  return stored ? &module[ConstId(lifted[stored].arg)] : nullptr;
+}
+
+bool Lockstep::is_own(Which side, ValueId id, Origins& origins) const {
+  static constexpr OpSet computes{Op::UNARY, Op::BINARY, Op::INPLACE};
+  if (!id.valid() || --origins.left < 0) return true;
+  const Value& value = (*sides_[side].lifted)[id];
+  if (value.kind != ValueKind::Operation) return false;
+  if (value.op == Op::LOAD_CONST) return true;
+  if (value.op == Op::LOAD_FAST)
+    return argument(side, id) == kNone && !is_programs(side, id, origins);
+  return computes[value.op] &&
+         std::ranges::all_of(value.operands, [&](ValueId of) { return is_own(side, of, origins); });
+}
+
+bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins) const {
+  static constexpr OpSet computes{Op::BINARY, Op::INPLACE, Op::UNARY};
+  static constexpr OpSet looks_up{Op::LOAD_SUBSCR, Op::DELETE_SUBSCR};
+  static constexpr OpSet of_first{Op::LOAD_ATTR,        Op::LOAD_METHOD,
+                                  Op::DELETE_ATTR,      Op::CALL,
+                                  Op::CALL_KW,          Op::CALL_EX,
+                                  Op::WITH_ENTER,       Op::GET_AWAITABLE,
+                                  Op::ASYNC_WITH_ENTER, Op::GET_AITER,
+                                  Op::GET_ITER,         Op::UNPACK_SEQUENCE,
+                                  Op::UNPACK_EX,        Op::GET_YIELD_FROM_ITER};
+  if (value.kind != ValueKind::Operation) return false;
+  if (value.op == Op::DELETE_FAST) return true;
+  if (value.operands.empty()) return false;
+  const auto every = [&](auto&& is) { return std::ranges::all_of(value.operands, is); };
+  if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
+  if (computes[value.op]) return every([&](ValueId of) { return constant(side, of) != nullptr; });
+  if (looks_up[value.op]) return every([&](ValueId of) { return !is_programs(side, of, origins); });
+  const bool stores = value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
+  if (!of_first[value.op] && !stores) return false;
+  const Const* object = constant(side, stores ? value.operands[1] : value.operands[0]);
+  if (!object) return false;
+  const bool text = object->kind == ConstKind::Str || object->kind == ConstKind::Bytes;
+  const bool items = object->kind == ConstKind::Tuple || object->kind == ConstKind::FrozenSet;
+  if (value.op == Op::LOAD_ATTR || value.op == Op::LOAD_METHOD) return !text;
+  if (value.op == Op::GET_ITER)
+    return !(text && !object->text.empty()) && !(items && !object->items.empty());
+  return value.op != Op::UNPACK_SEQUENCE || !items || object->items.size() != value.arg;
+}
+
+bool Lockstep::decides() const {
+  for (Which side : {kA, kB}) {
+    const Lifted& lifted = *sides_[side].lifted;
+    Origins origins;
+    for (const Value& value : lifted.values) {
+      origins.left = 200;
+      if (may_be_decided(side, value, origins)) return true;
+    }
+    for (const LiftedBlock& block : lifted.blocks)
+      if (block.term == TermKind::Branch && constant(side, block.value)) return true;
+  }
+  return false;
 }
 
 bool Lockstep::different_sight() const {

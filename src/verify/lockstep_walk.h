@@ -411,6 +411,21 @@ class Lockstep {
   /// constant, or what is computed of constants, other operations may give the same.
   bool is_programs(Which side, ValueId id, Origins& origins) const;
 
+  /// The constant that a value is: one that is loaded, or what all stores put into a local. None
+  /// where it is no constant or where the stores differ.
+  const Const* constant(Which side, ValueId id) const;
+
+  /// Is it computed of constants alone, by operators and through locals?
+  bool is_own(Which side, ValueId id, Origins& origins) const;
+
+  /// May an operation come out in one way only, whatever the program is: with an error, or with one
+  /// answer to a test? Of what is no object of the program, as `1` in `for i in 1`.
+  bool may_be_decided(Which side, const Value& value, Origins& origins) const;
+
+  /// Does either side have such an operation or test? Nothing says then that the place where the
+  /// two part is ever reached.
+  bool decides() const;
+
   /// A reason why the two do different things where they stand: another operation, another name,
   /// another constant.
   bool different_sight() const;

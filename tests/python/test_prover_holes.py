@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import types
+import warnings
 
 import depyf
 import pytest
@@ -341,6 +342,32 @@ def test_globals_and_builtins_that_code_does_not_read_do_not_count():
         names.update(__name__="m", __builtins__=__builtins__)
         assert compared(text, dict(names, K=1), dict(names, K=1)), text
         assert compared(text, dict(names, K=1), names).verdict == "different", text
+
+
+#: statements behind which nothing is ever reached, or one way of a test alone
+NEVER_PASSED = (
+    *("for i in 1: pass", "x = 1; i = [j for j in x]", "i, j = 1", "i, j = (1, 2, 3)", "1 .x"),
+    *("1[0]", "x = 1()", "x = None; x()", "1 + 's'", "x = 's'; x + 1", "1 / 0", "x = -'s'"),
+    *("x = {}; x[1]", "with 1: pass", "del g; g", "del g; del g", "x = 1; x.y = 2"),
+    "i = 0\n    while i < 9: i += 1\n    if i < 9: return 1",
+)
+#: others, behind which a program sees the difference
+PASSED = (
+    *("for i in a: pass", "for i in (1, 2): g(i)", "i, j = 1, 2", "x = []; x.append(a)"),
+    *("x = ', '.join(a)", "n = 0\n    for i in a: n += i", "x = 1 + a", "x = {1: 2}[a]"),
+    *("if a < 1: return 0", "with a: pass", "x, y = g(), 1; x + y", "a.b[1] = g(2)"),
+    "x = False\n    for i in a: x = True\n    if x: return 0",
+)
+
+
+@pytest.mark.parametrize("statement", NEVER_PASSED + PASSED)
+def test_what_stands_behind_a_statement_that_nothing_passes_is_not_different(statement):
+    text = "def f(a, g):\n    %s\n    return %d\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = [function(text % (statement, value)) for value in (1, 2)]
+    verdict = depyf.compare(*made).verdict
+    assert verdict == ("different" if statement in PASSED else "unproven")
 
 
 def closures(cells_f, cells_g):
