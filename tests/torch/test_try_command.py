@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 
@@ -14,10 +15,10 @@ pytest.importorskip("torch")
 from processes import environment  # noqa: E402
 from programs import TORCH  # noqa: E402
 
-from depyf.trying.comparing import difference, varying  # noqa: E402
+from depyf.trying.comparing import difference, own_lines, varying  # noqa: E402
 from depyf.trying.patching import applied  # noqa: E402
-from depyf.trying.runs import Outcome, Runner  # noqa: E402
-from depyf.trying.verdict import verdict  # noqa: E402
+from depyf.trying.runs import Counts, Outcome, Runner  # noqa: E402
+from depyf.trying.verdict import is_less, verdict  # noqa: E402
 
 PROGRAM = """import torch
 from torch._dynamo.utils import counters
@@ -234,8 +235,102 @@ def test_a_change_after_which_a_function_takes_more_and_longer_compiles_is_not_k
     told = verdict(compiled("f", 2, 1, breaks=3), compiled("f", 4, 1), never)
     assert not told.kept
     assert told.rows[-1] == ("torch compiles all of f 4 times, before 2, and compiling took longer")
-    assert verdict(compiled("f", 2, 1, breaks=3), compiled("f", 4, 0.4), never).kept
+    shorter = compiled("f", 4, 0.4)._replace(seconds=0.9)
+    assert verdict(compiled("f", 2, 1, breaks=3), shorter, never).kept
+    assert not verdict(compiled("f", 2, 1, breaks=3), compiled("f", 4, 0.4), never).kept
     assert verdict(compiled("f", 2, 1, breaks=3), compiled("f", 2, 3), never).kept
+
+
+def counts(text):
+    compiles, breaks, recompiles, uncompiled = map(int, text.split("/"))
+    nothing = frozenset()
+    return Counts(compiles, breaks, recompiles, uncompiled, 1.0, nothing, nothing, Counter())
+
+
+@pytest.mark.parametrize(
+    "before, after, if_longer, if_shorter",
+    [  # compiles/breaks/recompiles/uncompiled
+        ("4/2/1/0", "4/2/1/0", False, False),
+        ("4/2/1/0", "3/2/1/0", True, True),
+        ("4/2/1/0", "4/1/1/0", True, True),
+        ("4/2/1/0", "3/1/0/0", True, True),
+        ("4/2/1/0", "5/1/1/0", False, True),
+        ("4/2/1/0", "3/3/1/0", False, True),
+        ("4/2/1/0", "4/1/2/0", False, True),
+        ("4/2/1/0", "4/2/0/0", False, False),
+        ("4/2/1/0", "5/2/1/0", False, False),
+        ("4/2/1/0", "3/1/1/1", False, False),
+        ("2/1/0/1", "3/2/0/0", True, True),
+        ("2/1/0/1", "2/1/0/0", True, True),
+        ("2/2/0/1", "6/0/5/0", False, True),
+        ("7/7/3/2", "11/10/7/0", False, True),
+    ],
+)
+def test_where_one_count_rises_and_another_falls_the_run_is_shorter(
+    before, after, if_longer, if_shorter
+):
+    assert is_less(counts(before), counts(after), shorter=False) == if_longer
+    assert is_less(counts(before), counts(after), shorter=True) == if_shorter
+
+
+def test_what_a_program_writes_to_standard_error_is_compared():
+    def run(*errors, breaks=0):
+        return outcome("1.0", errors=errors, breaks=breaks)
+
+    of_others = [
+        "W1129 20:55:49.123456 4711 torch/_dynamo/convert_frame.py:1] [0/8] torch._dynamo hit",
+        "/v/site-packages/torch/functional.py:5: UserWarning: meshgrid",
+        "  warnings.warn('meshgrid')",
+        "/p.py:7: UserWarning: of an operator",
+        "  y = torch.mse_loss(x, y)",
+        " 12%|#  | 3/25 [00:01<00:02, 2.0it/s]",
+        "Traceback (most recent call last):",
+        '  File "/p.py", line 3, in f',
+        "depyf: 1 compile of 1 function",
+        "       2 graph breaks",
+    ]
+    assert own_lines(of_others) == []
+    said = ["/p.py:3: UserWarning: large", "  warnings.warn('large')", "step 4 max 29"]
+    before = run(*said, *of_others, breaks=1)
+    moved = ["/p.py:5: UserWarning: large"] + said[1:]
+    assert verdict(before, run(*moved), never).kept
+    told = verdict(before, run(*said[:2]), lambda: before)
+    assert told == (
+        False,
+        "it is not kept",
+        [
+            "it does not do the same: line 2 that it writes to standard error is missing, was "
+            "`step 4 max 29`"
+        ],
+    )
+    assert not verdict(before, run(said[2]), lambda: before).kept
+    timed = run("at 20:55:49,123 step 1", breaks=1)
+    again = run("at 20:55:52,987 step 1", breaks=1)
+    assert verdict(timed, run("at 20:55:54,111 step 1"), lambda: again).kept
+    assert not verdict(timed, run("at 20:55:54,111 step 2"), lambda: again).kept
+
+
+#: a setting that leaves warnings of loggers out of compiled code
+LOGS = """import logging, torch
+
+log = logging.getLogger("program")
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x + 1
+    log.warning("a step of %d", len(x))
+    return y * 2
+
+print(f(torch.ones(3)).sum().item())
+"""
+
+
+@pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
+def test_a_change_that_loses_messages_of_the_program_is_not_kept(tmp_path):
+    code, out, _ = try_on(tmp_path, LOGS)
+    assert code == 0 and "ignore_logging_functions.add" in out, out
+    said = "line 1 that it writes to standard error is missing, was `a step of 3`"
+    assert "tried: it is not kept" in out and said in out, out
 
 
 @pytest.mark.parametrize(

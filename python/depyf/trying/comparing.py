@@ -13,6 +13,17 @@ _CLOSE = 1e-4
 #: and by one of the last digit that is printed, if that is so little of their size
 _ROUNDED = 1e-2
 
+#: a line of standard error that torch's log, depyf or Python's traceback begins; what is indented
+#: below the latter two belongs to it
+_OF_TORCH = re.compile(r"^(\[rank\d+\]:\s*)?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ")
+_BLOCK = re.compile(r"^depyf: |^Traceback \(most recent call last\):")
+#: a warning as Python's `warnings` writes it; below it stands its line of source, indented
+_WARNING = re.compile(r"^(?P<place>.+?:)\d+: (?P<what>\w*Warning: .*)$")
+_WARNS = re.compile(r"\bwarn\w*\(")
+_INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
+#: a progress bar, which is written as often as time allows
+_PROGRESS = re.compile(r"\d%\||\d ?(it/s|s/it)\b")
+
 #: `line` (from 1) is the first that differs, as it is in each of two outputs (None where one has
 #: ended); None for no such line: then `largest` is how far numbers differ, as a part of their size,
 #: and `apart` how many were not compared
@@ -72,6 +83,29 @@ def difference(one: Sequence[str], other: Sequence[str], known: Varying) -> Diff
         first, second = (lines[at] if at < len(lines) else None for lines in (one, other))
         return Difference(at + 1, first, second, largest, apart)
     return Difference(None, None, None, largest, apart)
+
+
+def own_lines(errors: Sequence[str]) -> List[str]:
+    """The lines of standard error that the program itself writes: not those of torch's log, of
+    depyf, of tracebacks and of progress bars, nor warnings that no line of the program's source
+    asks for. A patch moves lines, so that the number of a warning's line is left out.
+    """
+    kept: List[str] = []
+    at = 0
+    while at < len(errors):
+        line, at = errors[at], at + 1
+        warning = _WARNING.match(line)
+        if warning is not None:
+            source = errors[at] if at < len(errors) and errors[at].startswith("  ") else ""
+            at += bool(source)
+            if _WARNS.search(source) and not _INSTALLED.search(warning.group("place")):
+                kept.append(warning.group("place") + " " + warning.group("what"))
+        elif _BLOCK.match(line):
+            while at < len(errors) and errors[at].startswith("  "):
+                at += 1
+        elif not (_OF_TORCH.match(line) or _PROGRESS.search(line)):
+            kept.append(line)
+    return kept
 
 
 def _parts(line: str) -> Tuple[List[str], List[str]]:

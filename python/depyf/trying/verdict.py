@@ -5,7 +5,7 @@ from typing import Callable, List, Optional
 
 from depyf.summary.counting import many
 from depyf.terminal import shown
-from depyf.trying.comparing import Difference, difference, varying
+from depyf.trying.comparing import Difference, difference, own_lines, varying
 from depyf.trying.runs import Counts, Outcome, counts_of
 
 #: `kept`: the program does nothing else and torch compiles or breaks less often; `words` say that,
@@ -34,17 +34,16 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
     rows: List[str] = []
     found: Optional[Difference] = None
     if before.code == after.code:
-        found = difference(before.output, after.output, {})
-        known = varying(before.output, again().output) if found.line is not None else {}
-        if known is None:
+        outcomes = _Pair(before, after, again)
+        found = outcomes.difference(lambda one: one.output)
+        if found is None:
             rows.append("it prints another number of lines from run to run: not compared")
-            found = None
-        elif known:
-            found = difference(before.output, after.output, known)
-    if found is not None and found.line is not None:
-        words = "it does not do the same: line %d that it prints is %s, was %s"
-        quoted = [_quoted(one) for one in (found.other, found.one)]
-        return _not_kept(words % (found.line, *quoted))
+        elif found.line is not None:
+            return _not_kept(_differs(found, "line %d that it prints"))
+    if before.code == after.code == 0:
+        of_errors = outcomes.difference(lambda one: own_lines(one.errors))
+        if of_errors is not None and of_errors.line is not None:
+            return _not_kept(_differs(of_errors, "line %d that it writes to standard error"))
     if before.code != after.code:
         rows.append("it ends well, and %s before" % ended(before))
     elif not after.output:
@@ -56,7 +55,8 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
     counts = [counts_of(one) for one in (before, after)]
     rows.append(counted(counts[1], after.seconds))
     rows += _worse(*counts)
-    if before.code == after.code and not _is_less(*counts):
+    shorter = after.seconds < before.seconds
+    if before.code == after.code and not is_less(counts[0], counts[1], shorter):
         return _not_kept(*rows)
     compared = before.code != after.code or (after.output and found is not None)
     words = "it helps" if compared else _UNKNOWN
@@ -65,22 +65,52 @@ def verdict(before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> Ve
     return Verdict(True, words, rows)
 
 
+class _Pair:
+    """Two runs whose lines are compared; the program is run once more, and only if lines differ."""
+
+    def __init__(self, before: Outcome, after: Outcome, again: Callable[[], Outcome]) -> None:
+        self._before, self._after, self._again = before, after, again
+        self._third: Optional[Outcome] = None
+
+    def difference(self, lines_of: Callable[[Outcome], List[str]]) -> Optional[Difference]:
+        """Where the lines differ first; None where they differ in number from run to run."""
+        one, other = lines_of(self._before), lines_of(self._after)
+        found = difference(one, other, {})
+        if found.line is None:
+            return found
+        if self._third is None:
+            self._third = self._again()
+        known = varying(one, lines_of(self._third))
+        if known is None:
+            return None
+        return difference(one, other, known) if known else found
+
+
+def _differs(found: Difference, where: str) -> str:
+    quoted = [_quoted(one) for one in (found.other, found.one)]
+    words = "it does not do the same: %s is %%s, was %%s" % where
+    return words % (found.line, *quoted)
+
+
 def _not_kept(*rows: str) -> Verdict:
     return Verdict(False, "it is not kept", list(rows))
 
 
-def _is_less(before: Counts, after: Counts) -> bool:
-    """Whether torch has less to do, and gives up no more."""
-    if _worse(before, after):
+def is_less(before: Counts, after: Counts, shorter: bool) -> bool:
+    """Whether torch has less to do, and gives up no more.
+
+    Args:
+        shorter: the whole run took less time after the change.
+    """
+    if _worse(before, after) or after.uncompiled > before.uncompiled:
         return False
-    if after.uncompiled > before.uncompiled:
-        return False
-    if after.uncompiled < before.uncompiled:
-        return True
+    fewer = after.uncompiled < before.uncompiled
     changes = after.breaks - before.breaks, after.compiles - before.compiles
-    if max(changes) > 0:
-        return min(changes) < 0 and after.seconds < before.seconds
-    return min(changes) < 0
+    if not fewer and min(changes) >= 0:
+        return False
+    # what torch gave up before has compiles and breaks of its own; that it recompiles is no gain
+    rising = () if fewer else changes
+    return shorter or max(*rising, after.recompiles - before.recompiles, 0) <= 0
 
 
 def _worse(before: Counts, after: Counts) -> List[str]:
