@@ -3,14 +3,16 @@
 Compared without running anything of the objects' own, `__eq__` included.
 """
 
+import dis
 import functools
 import importlib.machinery
 import opcode
+import re
 import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from depyf.plain import code_objects, is_one_of, plain_dict
+from depyf.plain import code_objects, is_one_of, plain_dict, text_of
 
 _MISSING = object()
 # Of integers that are shown.
@@ -30,8 +32,18 @@ _READ_GLOBALS = {
     )
     if name in opcode.opmap
 }
-# What gives all globals, whatever their names,
-_GIVE_ALL = {"globals", "eval", "exec", "__globals__", "f_globals"}
+# What an import's level is loaded with.
+_IMPORT, _LOAD_CONST = opcode.opmap["IMPORT_NAME"], opcode.opmap["LOAD_CONST"]
+_LOAD_INT = opcode.opmap.get("LOAD_SMALL_INT", _LOAD_CONST)
+# What gives all globals or builtins, whatever their names: as the name of a variable, of an
+# attribute (in a class pattern too, where it is a constant) or of what is imported,
+_ATTRIBUTES = ("__globals__", "f_globals", "__builtins__", "f_builtins")
+_FUNCTIONS = ("globals", "eval", "exec")
+_GIVE_LOCALS = ("locals", "vars", "dir", "f_locals")
+# in a text that names attributes ("0.__globals__[k]", "builtins.eval"),
+_NAMED = re.compile(
+    r"\b(?:%s)\b|(?:^|[.\[])(?:%s)(?=$|[].[}!:])" % ("|".join(_ATTRIBUTES), "|".join(_FUNCTIONS))
+)
 # and the same as objects, whatever names they have. Where code is no function's, its locals are
 # its globals.
 _READERS = (eval, exec, globals, locals, vars, dir, breakpoint, sys._getframe)
@@ -71,6 +83,9 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
                 return "unproven", ["the globals are of type %s, which may compute values" % kind]
             if type(_builtins(one)) is not dict:
                 return "unproven", ["the builtins are no dictionary"]
+        if _imports_relatively(f.__code__) or _imports_relatively(g.__code__):
+            if _same(_package(f.__globals__), _package(g.__globals__)) is not True:
+                return "unproven", ["the packages, from which relative imports start, are others"]
         used = sorted(global_names(f.__code__) | global_names(g.__code__))
         asks = _what_reads_all(f, used) | _what_reads_all(g, used)
         if asks and _globals_differ(f, g):
@@ -101,8 +116,6 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
             "ignored: the globals are two dictionaries, equal now in the names that the code uses; "
             "what it calls may read others"
         )
-        if _same(_package(f.__globals__), _package(g.__globals__)) is not True:
-            ignored.append("ignored: the packages, from which relative imports start")
     if any(_annotated(one) or plain_dict(one.__dict__) for one in (f, g)):
         ignored.append("ignored: annotations and attributes of the functions")
     if any(getattr(one, "__type_params__", ()) for one in (f, g)):
@@ -111,7 +124,7 @@ def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[
 
 
 def _globals_differ(f: types.FunctionType, g: types.FunctionType) -> bool:
-    return any(
+    return _builtins(f) is not _builtins(g) or any(
         _same(f.__globals__.get(name, _MISSING), g.__globals__.get(name, _MISSING)) is not True
         for name in set(f.__globals__) | set(g.__globals__)
     )
@@ -119,21 +132,28 @@ def _globals_differ(f: types.FunctionType, g: types.FunctionType) -> bool:
 
 def _what_reads_all(function: types.FunctionType, used: List[str]) -> Set[str]:
     """Names of what the function may read any of its globals with, as it names them."""
-    found = _GIVE_ALL.intersection(used)
+    found = {named for name in used for named in _named(name)}
+    if not function.__code__.co_flags & _OPTIMIZED:
+        found.update(set(_GIVE_LOCALS).intersection(used))
     consts = [value for one in code_objects(function.__code__) for value in one.co_consts]
-    found.update(one for one in consts if type(one) is str and one in _GIVE_ALL)
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     values = [(name, _global(function, name)) for name in used]
     values += [(name, _content(cell)) for name, cell in cells]
     for what in ("__defaults__", "__kwdefaults__"):
         values += [(_key(name), value) for name, value in _by_name(function, what).items()]
-    values += [("a constant", value) for value in consts]
-    return found.union(name for name, value in values if _holds_reader(value))
+    found.update(named for value in consts for named in _readers_in(value))
+    return found.union(name for name, value in values if _readers_in(value))
 
 
-def _holds_reader(value: Any) -> bool:
-    """Whether a value is one of _READERS, or holds one where no method has to be called to see
-    it. A value that holds too many others is taken for one that does.
+def _named(text: str) -> List[str]:
+    """What gives all globals that a name or a text names."""
+    return [one.lstrip(".[") for one in _NAMED.findall(text)]
+
+
+def _readers_in(value: Any) -> List[str]:
+    """Names of what reads any global: a value that is one of _READERS or names such in a text, or
+    that holds one where no method has to be called to see it. A value that holds too many others
+    is taken for one that does.
     """
     pending, seen = [value], set()
     while pending:
@@ -141,11 +161,12 @@ def _holds_reader(value: Any) -> bool:
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if len(seen) > _MOST_VALUES:
-            return True
-        if any(one is reader for reader in _READERS):
-            return True
+        if len(seen) > _MOST_VALUES or any(one is reader for reader in _READERS):
+            return ["a constant"]
         kind = type(one)
+        named = _named(one.decode("latin-1") if kind is bytes else text_of(one))
+        if named:
+            return named
         if kind is dict:
             pending.extend(one.keys())
             pending.extend(one.values())
@@ -156,7 +177,7 @@ def _holds_reader(value: Any) -> bool:
         elif is_one_of(kind, (types.MethodType, types.MethodWrapperType)):
             pending.append(one.__self__)
             pending.append(getattr(one, "__func__", None))
-    return False
+    return []
 
 
 def _package(names: Dict[str, Any]) -> Any:
@@ -188,6 +209,7 @@ def left_out(a: Any, b: Any, layers: List[str]) -> List[str]:
 
 
 _PLAIN = (types.CodeType, types.FunctionType, types.MethodType)
+_OPTIMIZED = 1  # code of a function: its locals are no dictionary
 _HAS_DOCSTRING = 0x4000000  # 3.14 on; before, a first constant that is a string is the docstring
 
 
@@ -246,6 +268,31 @@ def _loaded_names(code: types.CodeType) -> Set[str]:
             elif units[at + 1] >> shift < len(names):
                 found.add(names[units[at + 1] >> shift])
     return found
+
+
+def _imports_relatively(code: types.CodeType) -> bool:
+    """Whether an import may be relative: its level, which is loaded before the names, is not 0."""
+    for one in code_objects(code):
+        units = one.co_code
+        labels = set(dis.findlabels(units))  # type: ignore[arg-type]
+        ran: List[Tuple[int, int, bool]] = []
+        arg, reached = 0, False
+        for at in range(0, len(units) - 1, 2):
+            arg, reached = arg << 8 | units[at + 1], reached or at in labels
+            if units[at] == opcode.EXTENDED_ARG:
+                continue
+            ran.append((units[at], arg, reached))
+            arg, reached = 0, False
+        for place, (op, _, _) in enumerate(ran):
+            if op != _IMPORT:
+                continue
+            if place < 2 or ran[place][2] or ran[place - 1][2]:
+                return True
+            op, arg, _ = ran[place - 2]
+            level = one.co_consts[arg : arg + 1] if op == _LOAD_CONST else (arg,)
+            if op not in (_LOAD_CONST, _LOAD_INT) or not level or _same(level[0], 0) is not True:
+                return True
+    return False
 
 
 def _called_builtins(code: types.CodeType) -> Set[str]:

@@ -915,11 +915,68 @@ def test_what_class_and_import_call_counts():
         changed = _function(source, __builtins__=_builtins(**{name: lambda *rest: 1}))
         assert depyf.compare(plain, same)
         assert not depyf.compare(plain, changed)
-    relative = "def f():\n    from . import x\n    return x\n"
-    result = depyf.compare(
-        _function(relative, __package__="json"), _function(relative, __package__="email")
-    )
-    assert "packages" in result.ignored
+
+
+def test_a_relative_import_is_told_by_its_level():
+    import depyf
+
+    many = "; ".join("x.a%d" % i for i in range(300))
+    for text, relative in (
+        ("from . import x", True),
+        ("from .. import x", True),
+        ("from .x import y", True),
+        ("%s; from . import x" % many, True),
+        ("def g():\n        from . import x", True),
+        ("import json", False),
+        ("from json import x", False),
+        ("%s; import json; from json import y" % many, False),
+    ):
+        source = "def f(x):\n    %s\n" % text
+        pair = (_function(source, __package__=name) for name in ("json", "email"))
+        assert depyf.compare(*pair).verdict == ("unproven" if relative else "identical"), text
+        assert depyf.compare(_function(source), _function(source)), text
+
+
+ALL_GLOBALS = ("__globals__", "f_globals", "__builtins__", "f_builtins")
+#: where a name stands that gives all globals
+PLACES = (
+    *("return h.%s", "return getattr(h, '%s')", "return '{0.%s[Q]}'.format(h)"),
+    *("return g(('frame', '%s'))", "return g('gi_frame.%s')", "return g(b'%s'.decode())"),
+    *("from h import %s", "import h.%s", "h.%s = 1", "return g(%s=1)"),
+    "match h:\n        case object(%s={'Q': q}): return q",
+    "match h:\n        case {'%s': q}: return q",
+    "match h:\n        case object(a=object(%s={'Q': q})): return q",
+    "match h:\n        case object(a=1, %s=q): return q",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_name_that_gives_all_globals_counts_wherever_it_stands(place):
+    import depyf
+
+    if "match" in place and sys.version_info < (3, 10):
+        pytest.skip("match")
+    for name in (*ALL_GLOBALS, "ordinary"):
+        source = "def f(h, g):\n    %s\n" % (place % name)
+        same, one, other = (types.FunctionType(function(source), {"Q": q}) for q in (1, 1, 2))
+        result = depyf.compare(one, other)
+        if name == "ordinary":
+            assert result, source
+        else:
+            assert result.verdict == "unproven" and name in result.detail, (source, result)
+        assert depyf.compare(one, same), source
+
+
+def test_a_text_in_a_global_that_names_all_globals_counts():
+    import depyf
+
+    source = "def f(h):\n    return g(h, N)\n"
+    for text, gives in (
+        *(("__globals__", True), ("{0.__globals__[Q]}", True), ("builtins.eval", True)),
+        *(("eval", True), ("{0[eval]}", True), ("evaluated", False), ("to eval it", False)),
+    ):
+        pair = [_function(source, Q=q, N=text, g=getattr) for q in (1, 2)]
+        assert depyf.compare(*pair).verdict == ("unproven" if gives else "identical"), text
 
 
 READERS = {
@@ -986,7 +1043,7 @@ def test_flags_that_no_interpreter_reads_count_for_nothing():
         assert (verdict == "identical") is passed, (name, verdict)
 
 
-def test_from_what_a_relative_import_starts_is_said():
+def test_from_what_a_relative_import_starts_counts():
     import depyf
 
     text = "def f():\n    from .k import q\n    return q\n"
@@ -1003,9 +1060,13 @@ def test_from_what_a_relative_import_starts_is_said():
     for i, one in enumerate(given):
         for j, other in enumerate(given):
             result = depyf.compare(_function(text, **one), _function(text, **other))
-            assert result and ("packages" in result.ignored) is (i != j), (one, other, result)
+            if i == j:
+                assert result and "packages" not in result.ignored, (one, other, result)
+            else:
+                assert result.verdict == "unproven", (one, other, result)
+                assert "packages" in result.detail, (one, other, result)
     within = (_function(text, __spec__=spec("a." + name, None)) for name in "bc")
-    assert "packages" not in depyf.compare(*within).ignored
+    assert depyf.compare(*within)
 
 
 def test_which_names_have_one_object_counts():
