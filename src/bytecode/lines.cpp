@@ -66,6 +66,9 @@ bool LineCursor::advance_lines() {
   return false;
 }
 
+/// Where columns end; what goes on on a later line ends behind all that begins on its first.
+constexpr std::uint32_t kMost = 65535;
+
 /// A first byte has the kind and the number of code units; what follows depends on the kind.
 bool LineCursor::advance_location() {
   if (at_ == stop_) return false;
@@ -87,9 +90,9 @@ bool LineCursor::advance_location() {
     }
     add(signed_varint());
     if (kind == 14) {
-      varint();
-      const std::uint32_t from = varint(), to = varint();  // plus one already
-      if (from != 0 && to != 0) set_columns(std::min(from, 65535U) - 1, std::min(to, 65535U) - 1);
+      const bool one_line = varint() == 0;
+      const std::uint32_t from = varint(), to = one_line ? varint() : (varint(), kMost);
+      if (from != 0 && to != 0) set_columns(std::min(from, kMost) - 1, std::min(to, kMost) - 1);
     }
   }
   current_ = line_;

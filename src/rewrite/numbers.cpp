@@ -119,6 +119,33 @@ struct Spelling {
   bool certain = false;  // the width cannot be that of arithmetic
 };
 
+/// The places of what is no constant. `return 10` in a `try` has that of the end of its `finally`.
+class OtherPlaces {
+ public:
+  explicit OtherPlaces(const Rewriter& r) : r_(r) {}
+
+  bool has(const Expr& e) {
+    if (!looked_) {
+      looked_ = true;
+      for (const std::span<Expr> own : r_.own_exprs())
+        for (const Expr& one : own)
+          if (one.kind != ExprKind::Constant && one.origin.code == r_.code)
+            places_.push_back(key(one));
+      std::ranges::sort(places_);
+    }
+    return std::ranges::binary_search(places_, key(e));
+  }
+
+ private:
+  static std::uint64_t key(const Expr& e) {
+    return static_cast<std::uint64_t>(e.origin.line) << 32 | e.origin.columns;
+  }
+
+  const Rewriter& r_;
+  std::vector<std::uint64_t> places_;
+  bool looked_ = false;
+};
+
 }  // namespace
 
 void restore_numbers(Rewriter& r) {
@@ -127,6 +154,7 @@ void restore_numbers(Rewriter& r) {
   std::vector<Spelling> spellings;
   std::array<std::size_t, 5> of_style{};
   bool arithmetic = false;  // some number is as wide as no literal of its value
+  OtherPlaces others(r);
   const auto look = [&](Expr& e) {
     if (e.kind != ExprKind::Constant) return;
     const Const& constant = r.module[ConstId(e.a)];
@@ -136,6 +164,7 @@ void restore_numbers(Rewriter& r) {
     const auto value = static_cast<std::uint64_t>(constant.integer);
     const std::size_t width = span.end - span.first;
     const IntegerStyle found = style(value, width);
+    if (found != IntegerStyle::Decimal && others.has(e)) return;
     if (found == IntegerStyle::Decimal) {
       const bool padded = width == 4 || width == 6 || width == 10;  // `0x0F`
       arithmetic = arithmetic || (width > decimals(value) && !padded);

@@ -177,6 +177,15 @@ SourceSpan SourceColumns::of_or_at(StmtId id) const {
   return parts.line != 0 ? parts : at(r_.ast[id].origin);
 }
 
+/// The widest step with which the levels in which a body stands fit before its first statement.
+/// `least`: the first column that is known of a statement.
+std::uint32_t SourceColumns::widest_step(std::span<const StmtId> all, std::uint32_t least) const {
+  for (StmtId id : all) least = std::min(least, keyword_at(id).value_or(least));
+  if (r_.role == Role::Function || r_.role == Role::Class)
+    return std::max(least / depth(), std::uint32_t{1});
+  return least == 0 ? 4 : 8;
+}
+
 std::uint32_t SourceColumns::step() const {
   constexpr std::uint32_t kUsual = 4;
   if (step_ != 0) return step_;
@@ -192,15 +201,16 @@ std::uint32_t SourceColumns::step() const {
   if (starts.empty()) return step_;
   const std::uint32_t least = *std::min_element(starts.begin(), starts.end());
   first_ = least;
+  const std::uint32_t most = widest_step(all, least);
+  step_ = std::min(step_, most);
   if (starts.size() < 2) return step_;
   if (*std::max_element(starts.begin(), starts.end()) == least) return step_;
   // The widest step that fits most: a parenthesis or `if a:` may stand before a statement. Twice
   // the usual one has to fit all, from the first column on: 4 and 12 may be two levels apart.
-  const std::uint32_t levels = depth();
   const bool wide = std::ranges::none_of(
       all, [&](StmtId id) { return keyword_at(id).value_or(0) % 8 == kUsual; });  // between
   for (std::uint32_t step : {8U, kUsual, 2U, 3U, 1U}) {
-    if (step == 8 && (!wide || step * levels > least)) continue;
+    if (step > most || (step == 8 && !wide)) continue;
     const std::uint32_t base = step == 8 ? 0 : least;
     const auto fitting = static_cast<std::size_t>(
         std::count_if(starts.begin(), starts.end(),

@@ -84,6 +84,7 @@ class SourceColumns {
   bool begins_return(const SourceSpan& none) const;
   std::uint32_t header_width() const;
   std::uint32_t depth() const;
+  std::uint32_t widest_step(std::span<const StmtId> all, std::uint32_t least) const;
   std::optional<std::uint32_t> keyword_at(StmtId statement) const;
   std::vector<std::uint32_t> on_rows_of_heads(std::span<const StmtId> all) const;
   SourceSpan of_or_at(StmtId statement) const;
