@@ -253,17 +253,26 @@ class Branches {
     return first;
   }
 
+  bool begins_negated(ExprId test) const {
+    const Expr& e = r_.ast[test];
+    return is_not(e.kind == ExprKind::BoolOp ? r_.ast[e.kids[0]] : e);
+  }
+
   /// The column of the list, from the statements of it that are known and from what is nested in
   /// them; from the first test, too, where its branch tells nothing: what follows may be its
   /// `else`.
   std::optional<std::uint32_t> column_of(std::span<const StmtId> list) const {
     if (!columns_.known() || list.empty()) return {};
-    const std::optional<std::uint32_t> column = columns_.start(list);
     const Stmt& first = r_.ast[list[0]];
-    if (first.kind != StmtKind::If || (column && columns_.start(list[0])) ||
-        std::binary_search(elifs_.begin(), elifs_.end(), list[0].index))
-      return column;
-    const SourceSpan test = columns_.of(first.e[0]);
+    const SourceSpan test = first.kind == StmtKind::If ? columns_.of(first.e[0]) : SourceSpan();
+    if (std::binary_search(elifs_.begin(), elifs_.end(), list[0].index)) {
+      const std::uint32_t keyword = begins_negated(first.e[0]) ? 9 : 5;  // `elif not `, `elif `
+      if (test.line == 0 || test.first < keyword) return {};
+      return (test.first - keyword) % columns_.step() == 0 ? std::optional(test.first - keyword)
+                                                           : std::nullopt;
+    }
+    const std::optional<std::uint32_t> column = columns_.start(list);
+    if (first.kind != StmtKind::If || (column && columns_.start(list[0]))) return column;
     for (std::uint32_t keyword : {3U, 7U})  // `if `, `if not `
       if (test.line != 0 && test.first >= keyword && (test.first - keyword) % columns_.step() == 0)
         return std::min(column.value_or(UINT32_MAX), test.first - keyword);
