@@ -2136,6 +2136,88 @@ def test_a_number_in_a_list_that_stays_is_told_apart(tmp_path, body, appended):
     assert bool(uses.appended_at(str(program), line)) == appended
 
 
+_METER = """
+class Meter:
+    def __init__(self):
+        self.total, self.n, self.last = 0.0, 0, 0.0
+        self.sums = torch.zeros(3)
+        self.by_name = {"a": 0.0}
+
+    def update(self, value):
+        self.total += value
+
+    def keep(self, value):
+        self.last = value
+
+meter = Meter()
+CALLBACKS = [lambda x: meter.update(x.item())]
+"""
+
+
+@pytest.mark.parametrize(
+    "body, updated",
+    [
+        ("meter.total += x.sum().item()", True),
+        ("v = x.sum().item()\n    meter.n += int(v)", True),
+        ("meter.total = 0.9 * meter.total + 0.1 * x.sum().item()", True),
+        ("meter.by_name['a'] += x.sum().item()", True),
+        ("meter.update(x.sum().item())", True),
+        ("v = x.sum().item()\n    meter.update(v)", True),
+        ("progress.refresh(x.sum().item())", False),
+        ("meter.keep(x.sum().item())", False),
+        ("meter.last = x.sum().item()", False),
+        ("meter.sums += x.sum().item()", False),
+        ("total = 0.0\n    total += x.sum().item()", False),
+    ],
+)
+def test_a_number_that_updates_one_which_stays_is_told_apart(tmp_path, body, updated):
+    program = tmp_path / "program.py"
+    program.write_text(_METER + "def f(x):\n    %s\n" % body)
+    line = _METER.count("\n") + (3 if body.startswith("total") else 2)
+    assert bool(uses.updated_at(str(program), line)) == updated
+    assert uses.updated_at(str(program), _METER.count("\n")) == 9  # by a lambda
+
+
+def test_a_method_update_of_another_file_is_taken_for_one_that_keeps_the_number(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("from m import meter\ndef f(x):\n    meter.update(x.mean().item(), 1)\n")
+    assert uses.updated_at(str(program), 3) == 3
+
+
+@pytest.mark.parametrize(
+    "loop, row",
+    [
+        ("for callback in CALLBACKS:\n        callback(x.mean())", "item that updates a number"),
+        (
+            "for _ in range(2):\n        x = x * x.mean().item()\n        meter.n += 1",
+            "item beside a counter",
+        ),
+        ("meter.n += 1\n    x = x * x.mean().item()", "item"),
+    ],
+)
+def test_the_setting_for_numbers_is_not_given_where_python_counts_in_a_loop(loop, row):
+    compiled = '\n@torch.compile(backend="eager")\ndef f(x):\n    %s\n    return x * 2\n' % loop
+    called = "\nresult = [f(torch.ones(3)) for _ in range(4)]\n"
+    beside = """
+@torch.compile(backend="eager")
+def g(x):
+    return x * x.sum().item()
+
+result.append(g(torch.ones(3)))
+"""
+    nodes = run(_METER + compiled + called + beside, "metered")[1]
+    found = {one["row"]: one for node in nodes for one in node.breaks}
+    assert row in found
+    if row != "item":
+        assert "capture_scalar_outputs = True" not in " ".join(found[row]["help"])
+        assert not any(found[row]["patches"])
+        (text,) = [
+            one for one, patch in zip(found["item"]["help"], found["item"]["patches"]) if patch
+        ]
+        assert text.startswith("First change metered.py:")
+        assert "where Python updates a number that stays between calls" in text
+
+
 _LOOPS = """
 def several(x):
     for i in range(3):

@@ -56,6 +56,8 @@ WITHOUT_HINTS = NORMAL + (
     "item as an index",
     "item in a list",
     "item in a dict",
+    "item that updates a number",
+    "item beside a counter",
     "item beside a number",
     "item in a function of math",
     "item in a list by a hook",

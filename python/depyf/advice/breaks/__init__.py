@@ -22,6 +22,7 @@ from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
 from depyf.advice.breaks.numbers import (
     ALSO_USED,
+    COUNTED_FIRST,
     DECIDED_FIRST,
     DRAWN_FIRST,
     LENGTHENED_FIRST,
@@ -36,6 +37,7 @@ __all__ = [
     "BECOME_TENSORS",
     "BY_KEY",
     "COMPILE_AROUND",
+    "COUNTED_FIRST",
     "DECIDE",
     "DECIDED_FIRST",
     "DRAWN_FIRST",

@@ -27,6 +27,45 @@ def f(x):
 result = [f(torch.tensor([1, 2])) for _ in range(3)]
 result.append(torch.tensor([counts[1], counts[2]]))
 """
+_METERED = """
+class Meter:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+meter = Meter()
+
+@torch.compile(backend="eager")
+def f(x):
+    for _ in range(1):
+        meter.update(x.mean().item())
+    return x * 2
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+_METER = """
+class Meter:
+    def __init__(self):
+        self.count = 0
+"""
+_BESIDE_A_COUNTER = (
+    _METER
+    + """
+meter = Meter()
+
+@torch.compile(backend="eager")
+def f(x):
+    for _ in range(2):
+        x = x * x.mean().item()
+        meter.count += 1
+    return x
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+)
 _OF_MATH = """
 import math
 
@@ -93,6 +132,43 @@ result.append(torch.tensor([counts[1], counts[2]]))
         ],
         where=r"\n\? line \d+ puts into a dict it",
         names=r"\n\? (?P<at>line \d+) puts into a dict it",
+    ),
+    of_number(
+        "item that updates a number",
+        "A tensor's value is converted to a Python number, with which {at} updates what Python "
+        "keeps between calls, so Python must wait for the value. torch's capture_scalar_outputs "
+        "may not help: with it, torch guards the numbers that are kept, and may compile again at "
+        "each call.",
+        [
+            helps(
+                "Return the tensor. Convert it, and update what is kept, outside of the compiled "
+                "function.",
+                _METERED,
+                """
+class Meter:
+    def __init__(self):
+        self.total, self.count = 0.0, 0
+
+    def update(self, value):
+        self.total += value
+        self.count += 1
+
+meter = Meter()
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * 2, x.mean()
+
+result = []
+for _ in range(4):
+    y, mean = f(torch.ones(3))
+    meter.update(mean.item())
+    result.append(y)
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ updates a number with it",
+        names=r"\n\? (?P<at>line \d+) updates a number with it",
     ),
     of_number(
         "item in a text",
@@ -197,5 +273,35 @@ for step in (0.1, 0.2, 0.4):
         ],
         where=r"\n\? line \d+ takes a number beside it",
         names=r"\n\? (?P<at>line \d+) takes a number beside it",
+    ),
+    of_number(
+        "item beside a counter",
+        "A tensor's value is converted to a Python number inside of a loop, so the function runs "
+        "as plain Python, and so does {at}, which updates a number that stays between calls. "
+        "torch's capture_scalar_outputs alone does not help: with it, torch guards that number, "
+        "and may compile again at each call.",
+        [
+            helps(
+                "Keep the value a tensor, and update the number outside of the compiled function.",
+                _BESIDE_A_COUNTER,
+                _METER
+                + """
+meter = Meter()
+
+@torch.compile(backend="eager")
+def f(x):
+    for _ in range(2):
+        x = x * x.mean()
+    return x
+
+result = []
+for _ in range(4):
+    result.append(f(torch.ones(3)))
+    meter.count += 2
+""",
+            ),
+        ],
+        where=r"\n\? \S+ counts",
+        names=r"\n\? (?P<at>\S+) counts",
     ),
 )

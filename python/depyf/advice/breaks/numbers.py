@@ -158,6 +158,11 @@ LENGTHENED_FIRST = (
     "First change {at}, where a list takes such a number: the setting applies to the whole "
     "program, and with it torch compiles again for each length of the list. Then "
 )
+#: as above, where what stays between calls is a number that such a number, or a counter, updates
+COUNTED_FIRST = (
+    "First change {at}, where Python updates a number that stays between calls: the setting "
+    "applies to the whole program, and with it torch may compile again at each call there. Then "
+)
 #: as above, where it has code at which torch raises an error with the setting
 DRAWN_FIRST = (
     "First change {at}, where Python draws a random number: the setting applies to the whole "

@@ -121,6 +121,7 @@ from depyf.advice.uses.needs import (
 )
 from depyf.advice.uses.numbers import (
     OF_PYTHON,
+    counted_near,
     equals_at,
     gives_more,
     lines_needing_pick,
@@ -136,6 +137,7 @@ from depyf.advice.uses.numbers import (
     rate_written,
     rate_written_at,
     selects_at,
+    updated_at,
 )
 from depyf.advice.uses.shapes import (
     bounds_at,
@@ -195,6 +197,7 @@ __all__ = [
     "container_uses",
     "contexts_around",
     "counted_at",
+    "counted_near",
     "creates_graph",
     "decided_at",
     "decides_at",
@@ -310,6 +313,7 @@ __all__ = [
     "tree_of",
     "uncut_around",
     "unwrapped",
+    "updated_at",
     "used_beside_print",
     "used_in_turn",
     "values_needed_in",

@@ -16,7 +16,15 @@ from depyf.advice.uses.names import (
     path_of,
     targets_of,
 )
-from depyf.advice.uses.trees import HAS_ENDS, last_line, only_named, read_at, statement_at, walked
+from depyf.advice.uses.trees import (
+    HAS_ENDS,
+    last_line,
+    nodes_at,
+    only_named,
+    read_at,
+    statement_at,
+    walked,
+)
 
 #: the expressions of a node that need a value
 Needs = Callable[[ast.Module, ast.AST], Iterator[Any]]
@@ -34,12 +42,20 @@ def where_needed(file: str, line: int, name: str, needs: Needs) -> int:
 def where_used(file: str, line: int, needs: Needs) -> int:
     """The line that needs the Python number that a line makes of a tensor; 0 for none."""
     tree, function = read_at(file, line)
+    if function is None and tree is not None and HAS_ENDS:  # a lambda of the module
+        around = [one for one in nodes_at(tree, line) if isinstance(one, ast.Lambda)]
+        function = around[-1] if around else None
     if tree is None or function is None or not HAS_ENDS:
         return 0
     for node in walked(function):
         for test in needs(tree, node):
             if test.lineno <= line <= last_line(test) and makes_number(test):
                 return int(test.lineno)
+    for node in walked(function):
+        if isinstance(node, ast.Call) and node.lineno <= line <= last_line(node):
+            found = _decided_in_call(tree, node, set(), needs, True)
+            if found:
+                return found
     statement: Any = statement_at(function, line)
     names: Set[str] = set()
     if statement is not None and statement.value is not None and _holds(statement.value, set()):

@@ -6,6 +6,7 @@ from typing import Any, Iterator, List, Sequence, Set, Tuple
 from depyf.advice.tensor_arguments import TAKE_TENSORS
 from depyf.advice.uses.names import (
     assigned,
+    container_of,
     given_by,
     imported,
     is_of_numbers,
@@ -15,9 +16,10 @@ from depyf.advice.uses.names import (
     names_in,
     of_module,
     path_of,
+    stores_of,
     unwrapped,
 )
-from depyf.advice.uses.containers import is_dict
+from depyf.advice.uses.containers import is_dict, makes_dict
 from depyf.advice.uses.following import (
     first_needing,
     parts_of_number,
@@ -133,6 +135,86 @@ def _updated(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr == "update" and is_dict(tree, node.func.value):
             yield from node.args
+
+
+def updated_at(file: str, line: int) -> int:
+    """The line that updates with the number that a line makes of a tensor what stays between calls:
+    an attribute, a global or an element that is a number, or an object with a method `update`; 0
+    for none.
+    """
+    return where_used(file, line, _updates)
+
+
+def counted_near(file: str, line: int) -> int:
+    """The first line, in the function around a line or in one of the file that it calls, that
+    updates a number which stays between calls; 0 for none.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None:
+        return 0
+    called = [
+        only_named(tree, method_of(one) or getattr(one.func, "id", ""))
+        for one in walked(function)
+        if isinstance(one, ast.Call)
+    ]
+    for each in [function] + called:
+        for node in walked(each):
+            if any(_updated_numbers(tree, node)):
+                return int(node.lineno)
+    return 0
+
+
+def _updates(tree: ast.Module, node: Any) -> Iterator[Any]:
+    """As `_updated_numbers`, and what the method `update` of a class of another file is given."""
+    yield from _updated_numbers(tree, node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "update" and all(one.name != "update" for one in functions_of(tree)):
+            yield from node.args
+
+
+def _updated_numbers(tree: ast.Module, node: Any) -> Iterator[Any]:
+    """What a statement updates a number with that stays between calls."""
+    if not isinstance(node, (ast.Assign, ast.AugAssign)):
+        return
+    for target, value in stores_of(node):
+        whole = container_of(target)
+        again = isinstance(node, ast.AugAssign) or path_of(whole) in names_in(value)
+        if again and _stays(tree, whole, node.lineno) and _is_number(tree, target):
+            yield value
+
+
+def _stays(tree: ast.Module, whole: Any, line: int) -> bool:
+    """Whether what a function assigns to, or to an element of, is not its own."""
+    if isinstance(whole, ast.Attribute):
+        return bool(path_of(whole))
+    name, function = path_of(whole), innermost(tree, line)
+    outer = {
+        each
+        for one in walked(function)
+        if isinstance(one, (ast.Global, ast.Nonlocal))
+        for each in one.names
+    }
+    own = {
+        each
+        for one in walked(function)
+        if isinstance(one, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+        for each in assigned(one)
+    }
+    return bool(name) and (name in outer or name not in own)
+
+
+def _is_number(tree: ast.Module, target: Any) -> bool:
+    """Whether the file makes a target, or what it is an element of, of numbers and of no tensor."""
+    made = list(made_of(tree, container_of(target)))
+    if any(one.partition(".")[0] in ("torch", "nn") for each in made for one in names_in(each)):
+        return False
+    if isinstance(target, ast.Subscript):
+        return any(
+            is_of_numbers(one) or isinstance(one, ast.Dict) or makes_dict(one) for one in made
+        )
+    return any(
+        isinstance(one, ast.Constant) and isinstance(one.value, (int, float)) for one in made
+    )
 
 
 def picks_number(file: str, line: int, name: str) -> bool:

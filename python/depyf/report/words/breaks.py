@@ -57,6 +57,7 @@ _USES = (
     (uses.asserted_at, "asserts"),
     (uses.appended_at, "appends"),
     (uses.put_into_dict_at, "puts into a dict"),
+    (uses.updated_at, "updates a number with"),
     (uses.text_at, "formats"),
     (uses.element_at, "picks an element by"),
     (uses.picked_at, "picks with"),
@@ -185,6 +186,8 @@ def _told_by_source(
         told += "\n? line %d %s it" % (used, what) if used else ""
         if what == "gives to math":
             told += "\n? calls %s, for tensors %s" % uses.math_called_at(filename, used)
+        counter = "" if used else _counted_by_python(filename, line, stack)
+        told += "\n? %s counts" % counter if counter else ""
         told += "\n? makes a list" if uses.lists_of(filename, line) else ""
     elif SIZED.search(reason):
         used = uses.sized_at(filename, line)
@@ -365,6 +368,20 @@ def use_of(filename: str, line: int) -> Tuple[int, str]:
         if used:
             return used, what
     return 0, ""
+
+
+def _counted_by_python(filename: str, line: int, stack: Sequence[str]) -> str:
+    """The line of a function that updates a number which stays between calls, where a break in a
+    loop has the function run as plain Python; "" for none. Without the break, torch guards that
+    number.
+    """
+    if not _loop_around(filename, line, stack)[0]:
+        return ""
+    for file, at in [(filename, line)] + frame_places(stack)[::-1]:
+        counted = uses.counted_near(file, at)
+        if counted:
+            return short_place(file, counted)
+    return ""
 
 
 def _loop_around(filename: str, line: int, stack: Sequence[str]) -> Tuple[str, int]:

@@ -26,6 +26,10 @@ _NEEDED = {
         "item that picks an element",
         "item beside a number",
     ),
+    break_rows.COUNTED_FIRST: (
+        "item that updates a number",
+        "item beside a counter",
+    ),
     break_rows.LENGTHENED_FIRST: (
         "item in a list",
         "item in a list by a hook",
