@@ -728,6 +728,14 @@ def test_a_patch_is_at_the_line_of_the_branch_behind_a_form_feed(tmp_path):
     assert "+    x = torch.where(größe.any() | x.any(), x * 2, x)\n" in change.patch
 
 
+def guards_of(names, dtype="torch.float32", requires_grad=False):
+    """Guards of tensors, as torch 2.13 writes them."""
+    text = "check_tensor(L['%s'], Tensor, DispatchKeySet(CPU), %s, device=None, requires_grad=%s, "
+    return [
+        {"text": text % (name, dtype, requires_grad) + "size=[3], stride=[1])"} for name in names
+    ]
+
+
 @pytest.mark.parametrize(
     "branch, of_floats, patched",
     [
@@ -745,7 +753,7 @@ def test_a_patch_is_at_the_line_of_the_branch_behind_a_form_feed(tmp_path):
         ("if ok:\n        x = x.sigmoid()", True, True),
         ("if ok:\n        x = x * 0.5", False, False),
         ("if ok:\n        return x.abs() * y\n    return x.abs()", False, False),
-        ("if ok:\n        return x.abs() * y\n    return x.abs()", True, True),
+        ("if ok:\n        return x.abs() * y\n    return x.abs()", True, True),  # no gradients
         ("y = x.sum()\n    if ok:\n        return y * 0.5\n    return y.abs()", True, True),
     ],
 )
@@ -758,8 +766,7 @@ def test_a_patch_with_torch_where_has_two_sides_of_one_dtype(tmp_path, branch, o
     line = program.read_text().split("if ok")[0].count("\n") + 1
     met = dict(BRANCH, location="%s:%d" % (program, line))
     dtype = "torch.float32" if of_floats else "torch.int64"
-    guard = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), %s, device=None, size=[3])" % dtype
-    entry = compiled(program, 3, 1.0, breaks=[met], guards=[{"text": guard}])
+    entry = compiled(program, 3, 1.0, breaks=[met], guards=guards_of("xy", dtype))
     (change,) = advise.changes(run_of([entry]))
     assert ("torch.where(ok" in change.patch) == patched
     assert "dtype" in change.advice

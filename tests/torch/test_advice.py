@@ -159,6 +159,64 @@ def test_a_condition_that_is_no_tensor_is_told_beside_torch_where(help):
     torch.testing.assert_close(result, wanted)
 
 
+BESIDE_VALUES = (breaks.OF_GRADIENTS, breaks.OF_NAN, breaks.OF_KEPT)
+
+
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+@pytest.mark.parametrize("help", BESIDE_VALUES, ids=("gradients", "nan", "kept"))
+def test_what_torch_where_changes_beside_values_is_told_with_it(help):
+    wanted, nodes = before_of(breaks.BY_KEY["branch"], help)
+    told = help.text.replace("{name}", "x")
+    for found in met(nodes, "branch"):
+        choosing = [one for one in found["help"] if "torch.where" in one or "torch.cond" in one]
+        assert choosing and all(told in one for one in choosing)
+    result, after = run(help.after, "beside values after")
+    assert met(nodes, "branch") and not met(after, "branch")
+    assert result == wanted
+
+
+@pytest.mark.parametrize(
+    "lines, told",
+    [
+        ("y = x * 2; if ok: y = y.abs()", ()),
+        ("if ok: x = x.abs()", ("kept",)),
+        ("y = x; if ok: y = y.abs()", ("kept",)),
+        ("y = x.view(-1); if ok: y = y.abs()", ("kept",)),
+        ("y = x.abs(); x = x * 2; if ok: x = y * 2", ()),
+        ("y = x * 2; if ok: y = self.net(y)", ("gradients",)),
+        ("y = x * 2; if ok: y = y.data", ("gradients", "kept")),
+        ("y = x * 2; if ok: y = y + w", ("gradients",)),
+        ("y = x * 2; if ok: y = y * scale", ()),  # it may be a number
+        ("y = x * 2; if ok: y = torch.zeros_like(y)", ("gradients",)),
+        ("y = x * 2; if ok: y = [one * 2 for one in y]", ()),
+        ("y = x * 2; if torch.isnan(y).any(): y = y.abs()", ("nan",)),
+        ("y = x * 2; bad = ~y.isfinite().all(); if bad: y = y.abs()", ("nan",)),
+        ("y = x * 2; if y.max() == float('inf'): y = y.abs()", ("nan",)),
+        ("x = torch.where(x.isnan(), 0, x); y = x * 2; if y.sum() > 0: y = y.abs()", ()),
+    ],
+)
+def test_of_a_side_no_more_is_told_than_its_source_shows(tmp_path, lines, told):
+    program = tmp_path / "sides.py"
+    body = lines.replace("; ", "\n    ").replace(": ", ":\n        ")
+    for head, expected in (
+        ("", told),
+        ("@torch.no_grad()\n", [one for one in told if one == "kept"]),
+    ):
+        program.write_text(
+            "%sdef f(self, x, w, scale):\n    ok = x.sum() > w.sum()\n    %s\n    return x\n"
+            % (head, body)
+        )
+        line = 1 + program.read_text().split("    if ")[0].count("\n")
+        said = {"reason": "Data-dependent branching", "location": "%s:%d" % (program, line)}
+        (text,) = [one for one in words.of_break(said)["help"] if one.startswith("torch.where")]
+        found = [
+            name
+            for name, one in zip(("gradients", "nan", "kept"), BESIDE_VALUES)
+            if one.text.partition("{")[0] in text
+        ]
+        assert found == list(expected)
+
+
 @pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
 def test_a_number_that_a_side_returns_is_said_to_become_a_tensor():
     help, key = breaks.OF_RETURNED, "branch"

@@ -16,7 +16,7 @@ _ELEMENTWISE = frozenset(
 )
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult)
 #: functions whose result is a tensor of bool
-_TESTS = frozenset(
+TESTS = frozenset(
     "any all isnan isinf isfinite logical_and logical_or logical_not lt le gt ge eq ne".split()
 )
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -38,7 +38,7 @@ def condition_of(function: Any, test: ast.expr) -> Optional[Tuple[ast.expr, bool
 
 def _is_bool(function: Any, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
-        made = list(_assigned_to(function, node.id))
+        made = list(assigned_to(function, node.id))
         return bool(made) and all(_is_bool(function, one) for one in made if one is not node)
     if isinstance(node, ast.Compare):
         return len(node.ops) == 1 and isinstance(node.ops[0], _ORDER)
@@ -46,7 +46,7 @@ def _is_bool(function: Any, node: ast.expr) -> bool:
         return _is_bool(function, node.left) and _is_bool(function, node.right)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return _is_bool(function, node.operand)
-    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _TESTS
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in TESTS
 
 
 def are_plain(function: Any, *sides: ast.expr) -> bool:
@@ -63,6 +63,15 @@ _OF_FLOATS = frozenset(
     "unsqueeze transpose permute contiguous expand softmax".split()
 )
 
+#: operators of which what they do to a gradient is known
+KNOWN = _ELEMENTWISE | _OF_FLOATS
+#: arguments of operators that only compute: `inplace` and `out` change a tensor
+_KEYWORDS = frozenset("min max input other".split())
+#: attributes of a tensor that have another shape, dtype or gradient
+_OF_TENSORS = frozenset(
+    "data grad T mT H mH real imag shape dtype device ndim is_leaf requires_grad".split()
+)
+
 
 def have_one_dtype(function: Any, is_float: bool, *sides: ast.expr) -> bool:
     """Whether the sides have the same dtype for certain, as far as the text of a function tells.
@@ -74,7 +83,7 @@ def have_one_dtype(function: Any, is_float: bool, *sides: ast.expr) -> bool:
     """
     made_of = [_dtypes(function, one) for one in sides]
     if is_float:
-        outer = {name for name in bound(function) if not list(_assigned_to(function, name))}
+        outer = {name for name in bound(function) if not list(assigned_to(function, name))}
         for names in made_of:
             from_outside = {one for one in names if one in outer or "." in one}
             names -= from_outside | {"float"}
@@ -99,7 +108,7 @@ def _dtypes(function: Any, node: ast.AST) -> Set[str]:
         return _dtypes(function, node.left) | _dtypes(function, node.right) | divided
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         found = {"float"} if node.func.attr in _OF_FLOATS else set()
-        for one in [node.func.value] + list(node.args):
+        for one in [node.func.value] + list(node.args) + [each.value for each in node.keywords]:
             found |= _dtypes(function, one)
         return found
     return set()
@@ -109,12 +118,12 @@ def _dtypes_of_name(function: Any, name: str) -> Set[str]:
     """Those of what the function assigns to a name once, of names that it assigns nothing to; else
     the name itself.
     """
-    if name in _MODULES:
+    if name in MODULES:
         return set()
-    made = list(_assigned_to(function, name))
+    made = list(assigned_to(function, name))
     if len(made) == 1 and _keeps_dtype(made[0]):
-        used = _names(made[0]) - set(_MODULES)
-        if not any(True for one in used for _ in _assigned_to(function, one)):
+        used = _names(made[0]) - set(MODULES)
+        if not any(True for one in used for _ in assigned_to(function, one)):
             return _dtypes(function, made[0])
     return {name}
 
@@ -137,9 +146,9 @@ def _is_plain(node: ast.AST) -> bool:
     if isinstance(node, ast.Name):
         return True
     if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float))
+        return isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
     if isinstance(node, ast.Attribute):
-        return _is_plain(node.value)
+        return node.attr not in _OF_TENSORS and _is_plain(node.value)
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, (ast.USub, ast.UAdd)) and _is_plain(node.operand)
     if isinstance(node, ast.BinOp):
@@ -152,6 +161,8 @@ def _is_plain(node: ast.AST) -> bool:
         return (
             isinstance(node.func, ast.Attribute)
             and node.func.attr in _ELEMENTWISE
+            and getattr(node.func.value, "id", "") != "self"  # a module of that name
+            and all(one.arg in _KEYWORDS for one in node.keywords)
             and _is_plain(node.func.value)
             and all(map(_is_plain, given))
         )
@@ -159,7 +170,7 @@ def _is_plain(node: ast.AST) -> bool:
 
 
 #: modules of torch's functions, as programs name them
-_MODULES = ("torch", "th", "F", "nn", "np", "numpy", "math")
+MODULES = ("torch", "th", "F", "nn", "np", "numpy", "math")
 
 
 def tensors_of(function: Any) -> Set[str]:
@@ -170,7 +181,7 @@ def tensors_of(function: Any) -> Set[str]:
     for node in uses.walked(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             of = node.func.value
-            if isinstance(of, ast.Name) and of.id in _MODULES:
+            if isinstance(of, ast.Name) and of.id in MODULES:
                 found |= {one.id for one in node.args if isinstance(one, ast.Name)}
             elif isinstance(of, ast.Name) and of.id != "self":
                 found.add(of.id)
@@ -181,9 +192,9 @@ def tensors_of(function: Any) -> Set[str]:
     numbers = {name for name in bound(function) if _is_counted(function, name)}
     for _ in range(3):
         for name in bound(function) - found:
-            if any(_names(one) & found and _is_plain(one) for one in _assigned_to(function, name)):
+            if any(_names(one) & found and _is_plain(one) for one in assigned_to(function, name)):
                 found.add(name)
-    return found - set(_MODULES) - numbers
+    return found - set(MODULES) - numbers
 
 
 def _is_counted(function: Any, name: str) -> bool:
@@ -192,7 +203,7 @@ def _is_counted(function: Any, name: str) -> bool:
     defaults = list(zip((given.args)[::-1], given.defaults[::-1]))
     defaults += [(one, value) for one, value in zip(given.kwonlyargs, given.kw_defaults) if value]
     made = [value for one, value in defaults if one.arg == name]
-    made += _assigned_to(function, name)
+    made += assigned_to(function, name)
     return any(isinstance(one, ast.Constant) and one.value is not None for one in made)
 
 
@@ -207,7 +218,7 @@ def bound(function: Any, before: float = float("inf")) -> Set[str]:
     return found
 
 
-def _assigned_to(function: Any, name: str) -> Iterator[ast.expr]:
+def assigned_to(function: Any, name: str) -> Iterator[ast.expr]:
     """What a function assigns to a name by itself."""
     for node in uses.walked(function):
         if isinstance(node, ast.Assign):

@@ -1,25 +1,31 @@
 """`torch.where` in place of a branch."""
 
 import ast
-from typing import Any, List, Optional
+from typing import AbstractSet, Any, List, Optional
 
-from depyf.advice import sides, uses
+from depyf.advice import gradients, sides, uses
 from depyf.advise.source import bodies, lines_of, segment
 
 
 def with_where(
-    source: str, tree: ast.Module, line: int, is_float: bool, of_item: bool = False
+    source: str,
+    tree: ast.Module,
+    line: int,
+    is_float: bool,
+    of_item: bool = False,
+    without: AbstractSet[str] = frozenset(),
 ) -> Optional[str]:
     """`if C: t = a` as `t = torch.where(C, a, t)`; with `else: t = b`, or two returns, likewise.
 
     Args:
         of_item: whether the condition compares the .item() of a tensor, which is then left out.
+        without: the names of what is known to require no gradient.
     """
     for body in bodies(tree, line):
         for index, node in enumerate(body):
             if isinstance(node, ast.If) and node.lineno == line and hasattr(node, "end_lineno"):
                 following = body[index + 1] if index + 1 < len(body) else None
-                made = _where_of(source, tree, node, following, is_float)
+                made = _where_of(source, tree, node, following, is_float, without)
                 return made if not of_item or made is None else _without_item(source, made, node)
     return None
 
@@ -55,8 +61,29 @@ def _function_around(tree: ast.Module, node: Any) -> Any:
     return max(around, key=lambda one: one.lineno) if around else None
 
 
+def _carries_the_same(
+    function: Any, node: Any, chosen: List[Any], without: AbstractSet[str]
+) -> bool:
+    """Whether the result of a branch has a gradient, and what it reaches has one, whichever side is
+    chosen: of torch.where, both are reached, by zeros where a side is not chosen.
+    """
+    carried = [gradients.carried(function, one, node.lineno) for one in chosen]
+    is_off = gradients.is_off(function, node.lineno, *chosen)
+    if is_off or is_off is None and (carried[0] | carried[1]) - without:
+        return bool(is_off)
+    if (carried[0] ^ carried[1]) - without:
+        return False
+    # zeros times infinity are NaN in what made the side that is not chosen
+    return not (carried[0] - without) or not gradients.asks_for_nan(function, node.test)
+
+
 def _where_of(
-    source: str, tree: ast.Module, node: Any, following: Any, is_float: bool
+    source: str,
+    tree: ast.Module,
+    node: Any,
+    following: Any,
+    is_float: bool,
+    without: AbstractSet[str],
 ) -> Optional[str]:
     if len(node.body) != 1 or len(node.orelse) > 1:
         return None
@@ -93,6 +120,12 @@ def _where_of(
         return None
     if not sides.have_one_dtype(function, is_float, *chosen):
         return None  # torch.where would give the dtype that holds both
+    if not _carries_the_same(function, node, chosen, without):
+        return None
+    name = begin.partition(" = ")[0] if " = " in begin else ""
+    held = [gradients.kept(function, one, node.lineno) is not False for one in chosen]
+    if any(held) and gradients.changed_behind(function, node, name):
+        return None  # the change would reach another tensor
     condition, swapped = asked
     parts = [segment(source, one) for one in [condition] + chosen[:: -1 if swapped else 1]]
     lines = list(lines_of(source))

@@ -6,7 +6,7 @@ import ast
 import difflib
 import os
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from depyf import compiling, paths
 from depyf.advice import uses
@@ -63,7 +63,8 @@ def patch_for(
     source, tree = parsed
     if wanted.startswith("torch.where"):
         of_item = ".item()" in wanted
-        changed = with_where(source, tree, line, _is_float(known, file), of_item)
+        without = _without_gradient(known, file)
+        changed = with_where(source, tree, line, _is_float(known, file), of_item, without)
     elif wanted == "torch.compile(..., dynamic=True)":
         changed = _with_dynamic(source, tree, line, called_at)
     elif wanted.startswith(("torch._dynamo.config.", "torch.fx.experimental._config.")):
@@ -154,6 +155,28 @@ def _is_float(known: Known, file: str) -> bool:
                 if str(guard.get("text") or "").startswith("check_tensor("):
                     found |= set(re.findall(r", (torch\.\w+), device=", guard["text"])) or {""}
     return len(found) == 1 and found <= _FLOATS
+
+
+_ONE_TENSOR = re.compile(r"check_tensor\(L\['(\w+)'\], .*\brequires_grad=(True|False)\b")
+_ONE_NUMBER = re.compile(r"L\['(\w+)'\] == -?[\d.]+(e[-+]?\d+)?$")
+
+
+def _without_gradient(known: Known, file: str) -> Set[str]:
+    """The names of a file's functions that are tensors which require no gradient, or numbers, as
+    the guards of all compiles say; none where any tensor requires one, or a compile failed.
+    """
+    found: Set[str] = set()
+    for node in known.nodes:
+        if node.place[0] == file:
+            if node.entry.get("failure"):
+                return set()
+            for guard in node.entry.get("guards") or ():
+                text = str(guard.get("text") or "")
+                if "requires_grad=True" in text:
+                    return set()
+                tensor, number = _ONE_TENSOR.match(text), _ONE_NUMBER.match(text)
+                found |= {one.group(1) for one in (tensor, number) if one is not None}
+    return found
 
 
 def _with_dynamic(source: str, tree: ast.Module, line: int, called_at: int = 0) -> Optional[str]:

@@ -18,6 +18,7 @@ from depyf.advice.breaks import (
 )
 from depyf.advice.breaks.branches import OF_CONDITIONS, OF_FLOATS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
+from depyf.advice.breaks.gradients import OF_GRADIENTS, OF_KEPT, OF_NAN
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
 from depyf.advice.breaks.numbers import (
@@ -51,7 +52,10 @@ __all__ = [
     "MISSING_TOOLS",
     "OF_CONDITIONS",
     "OF_FLOATS",
+    "OF_GRADIENTS",
+    "OF_KEPT",
     "OF_LOOPS",
+    "OF_NAN",
     "OF_NONE",
     "OF_RETURNED",
     "REPEAT",

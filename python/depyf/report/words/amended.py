@@ -5,7 +5,7 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 from depyf import advice
 from depyf.advice import breaks as break_rows
-from depyf.advice import flows, tensor_arguments, uses
+from depyf.advice import flows, gradients, tensor_arguments, uses
 from depyf.report.words.stacks import short_place
 
 Said = Dict[str, Any]
@@ -28,8 +28,28 @@ def with_condition(
     more += numpy.text if of_numpy else ""
     returned = " and ".join(uses.numbers_returned(filename, at))
     more += advice.filled(break_rows.OF_RETURNED.text, {"names": returned}) or ""
+    more += _of_sides(filename, at)
     told = [(text + more if _CHOOSES.search(text) else text, patch) for text, patch in given]
     return [(text, "" if of_numpy and _CHOOSES.search(patch) else patch) for text, patch in told]
+
+
+def _of_sides(filename: str, line: int) -> str:
+    """What is said beside torch.where and torch.cond of what they change beside values."""
+    function, chosen = gradients.chosen_at(filename, line)
+    said: List[str] = []
+    if function is None:
+        return ""
+    for node, one, other in chosen:
+        asks = gradients.asks_for_nan(function, node.test)
+        if asks and gradients.is_off(function, node.lineno) is False:
+            said.append(break_rows.OF_NAN.text)
+        if gradients.gradients_differ(function, node, one, other):
+            said.append(break_rows.OF_GRADIENTS.text)
+        for side in (one, other):
+            name = uses.path_of(side)
+            if name and gradients.kept(function, side, node.lineno):
+                said.append(break_rows.OF_KEPT.text.replace("{name}", name))
+    return "".join(dict.fromkeys(said))
 
 
 def name_floats_of_sides(found: Said, uses_of: Sequence[flows.Use]) -> None:
