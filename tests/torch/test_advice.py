@@ -2167,6 +2167,9 @@ def test_what_a_program_does_with_a_number_decides_what_helps(tmp_path, body, ro
             "seen.append(x)\n    if len(seen) > 2:\n        x = x * 2\n    return x",
             {"grows", "length"},
         ),
+        ("heapq.heappush(seen, 1.0)", {"grows"}),
+        ("insort(seen, 1.0)\n    return x - seen[-1]", {"grows", "end"}),
+        ("heapq.heappush([], seen)", {"all"}),
         ("if seen is not None:\n        seen.append(x)", {"grows"}),
         ("if isinstance(seen, list) and seen is not x:\n        seen.append(x)", {"grows"}),
         ("if seen == [x]:\n        seen.append(x)", {"grows", "all"}),
@@ -2192,6 +2195,33 @@ def test_a_number_in_a_list_that_stays_is_told_apart(tmp_path, body, appended):
     program.write_text("def f(self, x):\n    %s\n" % body)
     line = 3 if body.startswith("rows") else 2
     assert bool(uses.appended_at(str(program), line)) == appended
+
+
+@pytest.mark.skipif(not PINNED, reason="torch's words are those of the pinned torch")
+@pytest.mark.parametrize(
+    "made, body, name, said",
+    [
+        ("itertools.count()", "next(calls)", "itertools.count", "the itertools.count `calls` was"),
+        ("[]", "heapq.heappush(calls, 1.0)", "growing list", "had 0 elements"),
+    ],
+)
+def test_what_a_call_advances_or_fills_is_to_be_outside(made, body, name, said):
+    program = """
+import heapq
+import itertools
+
+calls = %s
+
+@torch.compile(backend="eager")
+def f(x):
+    %s
+    return x * 2
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
+    nodes = run(program % (made, body), "advanced")[1]
+    (reason,) = [one for one in nodes[1].reasons if one["row"] == name]
+    assert said in reason["words"] and "outside of the compiled function" in reason["help"][0]
 
 
 _METER = """

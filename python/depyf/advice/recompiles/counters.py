@@ -16,6 +16,17 @@ class Model(torch.nn.Module):
 model = torch.compile(Model(), backend="eager")
 result = [model(torch.ones(3)) for _ in range(4)]
 """
+_COUNT = """
+import itertools
+
+calls = itertools.count(2)
+
+@torch.compile(backend="eager")
+def f(x):
+    return x * next(calls)
+
+result = [f(torch.ones(3)) for _ in range(4)]
+"""
 _COUNTER = """
 class Model(torch.nn.Module):
     def __init__(self):
@@ -364,6 +375,29 @@ for calls in range(1, 5):
     result.append(model(torch.ones(3), torch.tensor((1 + calls) % 2 == 0)))
 """,
             ),
+        ],
+    ),
+    row(
+        "itertools.count",
+        "",
+        [
+            helps(
+                "torch compiles for each number at which an itertools.count stands. Advance it "
+                "outside of the compiled function. If the function uses the number, pass it as an "
+                "argument of a function compiled with dynamic=True.",
+                _COUNT,
+                """
+import itertools
+
+calls = itertools.count(2)
+
+@torch.compile(backend="eager", dynamic=True)
+def f(x, call):
+    return x * call
+
+result = [f(torch.ones(3), next(calls)) for _ in range(4)]
+""",
+            )
         ],
     ),
 )

@@ -74,6 +74,9 @@ def counts(tree: Any, target: Any) -> bool:
 GROWS = frozenset("append appendleft extend extendleft insert add".split())
 
 
+_ADD_TO = ("heappush", "insort", "insort_left", "insort_right")  # functions that add to a list
+
+
 def spelt_at(file: str, line: int, name: str) -> bool:
     """Whether an f-string of a line holds a number that a guard names."""
     tree, function = read_at(file, line)
@@ -234,6 +237,9 @@ def _use_of(node: Any, parents: Any) -> str:
     if _is_shown(node, parents):
         return "shown"
     parent = parents.get(node)
+    if isinstance(parent, ast.Call) and node in parent.args[:1]:
+        if (method_of(parent) or getattr(parent.func, "id", "")) in _ADD_TO:
+            return "grows"
     if isinstance(parent, ast.Attribute):
         called = isinstance(parents.get(parent), ast.Call) and parents[parent].func is parent
         return "grows" if called and parent.attr in GROWS else "all"

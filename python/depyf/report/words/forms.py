@@ -65,6 +65,8 @@ _LENGTH = re.compile(
 )
 #: how torch asks for the number of items that an iterator has left; `.0` is that of a comprehension
 _ITEMS = re.compile(r"^___tuple_iterator_len\((?P<name>.+)\) == (?P<before>\d+)$", re.DOTALL)
+#: and where an itertools.count stands, with its step
+_COUNT = re.compile(r"^___normalize_count_iter\((?P<name>.+)\) == \((?P<before>[^,()]+), [^()]+\)$")
 #: how torch's optimizers ask whether a parameter has its state yet
 _OPTIMIZER_STATE = re.compile(
     r"\bstate\[.*(\bparam_groups\[|\bdict\.keys\([^()]*\.state\)|\.state\.keys\(\))"
@@ -204,6 +206,14 @@ def _describe_items(found: Said, match: Match[str]) -> None:
     what = "what the comprehension goes over" if name == ".0" else "the iterator `%s`" % name
     had = "had %s, has more or fewer" % _counted(before, "item")
     found.update(kind="items", words="%s %s" % (what, had))
+
+
+def _describe_count(found: Said, match: Match[str]) -> None:
+    name, before = match.group("name"), match.group("before")
+    found.update(kind="items", name=name)
+    words = "the itertools.count `%s` was at %s, is at another number"
+    found["words"] = words % (argument_of(name), before)
+    advise(found, "itertools.count")
 
 
 def _describe_number_of_keys(found: Said, match: Match[str]) -> None:
@@ -534,6 +544,7 @@ _FORMS: Tuple[
     (_OPTIMIZER_STATE.search, _describe_optimizer_state),
     (_LENGTH.match, _describe_length),
     (_ITEMS.match, _describe_items),
+    (_COUNT.match, _describe_count),
     (_KEYS.match, _describe_number_of_keys),
     (_KEYS_CHANGED.search, _describe_keys),
     (_value_was, _describe_value),
