@@ -185,6 +185,26 @@ def test_a_list_to_which_a_context_manager_appends_is_appended_to_outside(tmp_pa
     assert change.shown_at[1] == 14
 
 
+COUNTED = """import itertools
+
+calls = itertools.count()
+
+@torch.compile(backend="eager")
+def f(x):
+    next(calls)
+    return x * 2
+
+for _ in range(4):
+    f(torch.ones(3))
+"""
+
+
+def test_an_itertools_count_is_told_where_it_is_advanced(tmp_path):
+    (change,), _ = told_of(COUNTED, tmp_path)
+    assert "the itertools.count `calls` was at 0" in change.words
+    assert open(change.shown_at[0]).readlines()[change.shown_at[1] - 1].strip() == "next(calls)"
+
+
 FIRST = (
     COMPILED
     + """def f(x):

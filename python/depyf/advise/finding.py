@@ -184,8 +184,8 @@ def _read_at(said: Dict[str, Any], function_at: Tuple[str, int]) -> Optional[Tup
     line = said["line"]
     if lines and line not in lines:  # the graph is cut there, and guards what follows uses
         line = next((one for one in lines if one > line), line)
-    of_value = said["kind"] in ("value", "container") and said["line"] and os.path.isabs(file)
-    return (file, line) if of_value and not words.in_library(file) else None
+    of_value = said["kind"] in ("value", "container", "items") and said["line"]
+    return (file, line) if of_value and os.path.isabs(file) and not words.in_library(file) else None
 
 
 def _merged_by_value(
