@@ -139,7 +139,8 @@ LATER = (
         "an earlier one resumes at another operation of the line",
         "first_read::test_the_overview_says_which_side_of_a_branch_a_rest_is"
         " words_of_a_dump::test_a_rest_of_which_nothing_of_the_line_is_left_begins_at_the_next"
-        " shared_wrapper::test_so_has_the_rest_of_it_after_a_break",
+        " shared_wrapper::test_so_has_the_rest_of_it_after_a_break"
+        " words_of_a_dump::test_a_rest_goes_on_with_its_line_or_with_another",
     ),
     (
         (2, 9),
@@ -151,7 +152,8 @@ LATER = (
         "an earlier one guards other things, or with other words",
         "fullcode::test_the_files_and_the_page_name_the_whole_path"
         " given_up::test_what_made_torch_compile_again_up_to_a_limit_is_the_change"
-        " shared_wrapper::test_a_recompile_for_each_layer_is_not_said_to_need_no_action",
+        " shared_wrapper::test_a_recompile_for_each_layer_is_not_said_to_need_no_action"
+        " run_command::test_guards_and_breaks_are_found_in_a_program_whose_path_has",
     ),
     (
         (2, 9),
@@ -198,6 +200,11 @@ LATER = (
         " advice::test_a_float_on_which_a_branch_decides_is_not_said_to_be_an_operators"
         " given_up::test_readme_names_whole_paths_and_the_line_that_leads_to_a_break"
         " readable::test_arguments_that_are_constants_are_told",
+    ),
+    (
+        (2, 12),
+        "an earlier one does not trace the methods of a named tuple",
+        "unnoticed::test_dynamo_looks_at_methods_that_depyfs_classes_share_with_the_programs",
     ),
     (
         (2, 12),

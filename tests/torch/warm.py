@@ -161,6 +161,10 @@ def become(request):
         opened = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_APPEND)
         os.dup2(opened, number)
         os.close(opened)
+    # an earlier torch remembers where the server's folder of caches had the header of its kernels
+    codecache = sys.modules.get("torch._inductor.codecache")
+    for name in ("cpp_prefix_path", "cpp_prefix"):
+        getattr(getattr(codecache, name, None), "cache_clear", str)()
     first, *others = request["arguments"]
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     main.__builtins__ = __builtins__
