@@ -166,6 +166,7 @@ bool Regions::strip_finally(RegionId r) {
   }
   for (WayOut& way : ways)
     if (way.completes) move_differing_parameters(protects, way);
+  keep_continues(r, protects, ways);
   for (BlockId b : protects)
     for (int k = 0; s_[b].alive && k < s_[b].edge_count(); ++k) {
       if (inside(s_[b].edges[k].to, r)) continue;
@@ -175,6 +176,64 @@ bool Regions::strip_finally(RegionId r) {
       if (way != ways.end()) lead_past_copy(b, k, *way, r);
     }
   return true;
+}
+
+void Regions::keep_continues(RegionId r, std::span<const BlockId> protects,
+                             std::span<const WayOut> ways) {
+  if (s_.regions[r.index].unbinds || ways.size() < 2) return;
+  struct Source {
+    RegionId region;
+    bool any = false, one_region = true;
+    bool handled = false, all_handled = true;  // out of an `except` clause inside
+  };
+  std::vector<Source> sources(ways.size());
+  for (BlockId b : protects)
+    for (int k = 0; s_[b].alive && k < s_[b].edge_count(); ++k)
+      for (std::size_t i = 0; i < ways.size(); ++i) {
+        if (ways[i].copy != s_[b].edges[k].to) continue;
+        Source& source = sources[i];
+        source.one_region &= !source.any || source.region == s_[b].region;
+        source.region = s_[b].region;
+        source.any = true;
+        bool handled = false;
+        for (RegionId at = s_[b].region; at && at != r; at = s_.regions[at.index].parent)
+          handled |= s_.regions[at.index].kind == RegionKind::Scope;
+        source.handled |= handled;
+        source.all_handled &= handled;
+      }
+  std::uint32_t end = 0;  // of the statement's body, with its copy
+  for (std::size_t i = 0; i < ways.size(); ++i)
+    if (ways[i].completes && !sources[i].all_handled)
+      end = std::max(end, s_.first_offset(ways[i].copy));
+  std::uint32_t begin = UINT32_MAX;
+  for (BlockId b : protects)
+    if (s_[b].alive) begin = std::min(begin, s_.first_offset(b));
+  const auto is_jump = [&](const Node& node) {
+    return node.term == TermKind::Jump && node.match == UINT32_MAX && s_.are_quiet(node.body) &&
+           (node.jump == JumpRole::Plain || node.jump == JumpRole::Continue);
+  };
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const WayOut& way = ways[i];
+    if (!way.completes || sources[i].handled || !sources[i].one_region || way.copy == way.after ||
+        !s_[way.after].params.empty() || !s_[way.copy].params.empty())
+      continue;
+    const bool written = s_[way.after].jump == JumpRole::Continue;
+    if (!written && s_.first_offset(way.copy) >= end) continue;
+    const BlockId to = past_jumps(s_, way.after, is_jump);
+    if (s_.first_offset(to) > begin) continue;
+    Node jump;
+    jump.region = sources[i].region;
+    if (written)
+      jump.take_position(s_[way.after]);
+    else
+      jump.term_offset = s_.first_offset(way.copy);
+    jump.jump_to(inside(way.after, r) ? way_back_into(r, jump, way.after) : way.after);
+    jump.jump = JumpRole::Continue;
+    const BlockId id = s_.add_node(jump);
+    for (BlockId b : protects)
+      for (int k = 0; s_[b].alive && k < s_[b].edge_count(); ++k)
+        if (s_[b].edges[k].to == way.copy) s_[b].edges[k] = Edge{id, {}};
+  }
 }
 
 bool Regions::take_in_ways_back(RegionId r, std::span<const BlockId> protects) {
@@ -272,15 +331,18 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
                 edge.written};
     return;
   }
-  // out of the statement and into it again: a block outside says so
+  const BlockId outside = way_back_into(r, node, way.after);
+  s_[b].edges[k] = Edge{outside, {}};
+}
+
+BlockId Regions::way_back_into(RegionId r, const Node& from, BlockId to) {
   Node between;
   between.behind_copy = true;
   between.region = s_.regions[r.index].parent;
-  between.term_offset = node.term_offset;
-  between.term_line = node.term_line;
-  between.jump_to(way.after);
-  const BlockId outside = s_.add_node(between);
-  s_[b].edges[k] = Edge{outside, {}};
+  between.term_offset = from.term_offset;
+  between.term_line = from.term_line;
+  between.jump_to(to);
+  return s_.add_node(between);
 }
 
 bool Regions::unbinds_name(RegionId r) const {

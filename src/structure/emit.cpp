@@ -378,9 +378,13 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
   auto first_block = [&](std::uint32_t t) {
     return t == ctx.follow ? kNone : is_try(t) ? s_.regions[t - blocks_].entry.index : t;
   };
-  if (yes_empty ||
-      (first_block(no) < first_block(yes) && first_block(no) > b && !(no == ctx.follow)))
-    body = 1;
+  // The blocks are in the order of the bytecode, except for the jumps out of `finally` statements.
+  const auto stands_before = [&](std::uint32_t x, std::uint32_t y) {
+    return is_jump_statement(x) || is_jump_statement(y)
+               ? offset_of(x) < offset_of(y) && offset_of(x) > node.term_offset
+               : first_block(x) < first_block(y) && first_block(x) > b;
+  };
+  if (yes_empty || (no != ctx.follow && stands_before(no, yes))) body = 1;
   if (no == ctx.follow && !yes_empty) body = 0;
   if ((no == ctx.header || no == ctx.exit) && !yes_empty && yes != ctx.header && yes != ctx.exit)
     body = 0;
