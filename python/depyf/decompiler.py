@@ -227,8 +227,8 @@ def decompile(
         comments.append("annotations are texts: from __future__ import annotations")
     text = DecompiledSource("".join("# %s\n" % shown(line) for line in comments) + made[0])
     text.verdict, text.detail = outcome
-    needed = around(found)
-    if needed and text.proven:
+    needed = around(found) if found.co_freevars and text.proven else []
+    if needed:
         said = "taken for granted: the text has %s" % " and ".join(needed)
         text.detail += ("; " if text.detail else "") + said
     lost = _lost_names(found, name)
@@ -317,7 +317,7 @@ def _beside_the_code(
             comments.append(
                 "what %s put around %s (its __wrapped__)" % (maker, function.__qualname__)
             )
-    comments += ["needs " + what for what in around(code)]
+    comments += ["needs " + what for what in around(code)] if code.co_freevars else []
     return texts, ["".join(c if c.isprintable() else "?" for c in line) for line in comments]
 
 

@@ -97,6 +97,7 @@ bool Lockstep::is_programs(Which side, ValueId id, Origins& origins) const {
   // A local is what each of its stores puts there; a store of the local's own is no other value.
   const auto [known, first] = origins.locals.try_emplace(value.arg, true);
   if (!first) return known->second;
+  if (--origins.searches < 0) return known->second = false;
   bool stored = false;
   for (const Value& other : lifted.values) {
     if (other.kind != ValueKind::Operation || other.op != Op::STORE_FAST || other.arg != value.arg)
@@ -108,24 +109,29 @@ bool Lockstep::is_programs(Which side, ValueId id, Origins& origins) const {
   return origins.locals[value.arg] = stored;
 }
 
-const Const* Lockstep::constant(Which side, ValueId id) const {
+void Lockstep::LocalConstants::read(const Lifted& lifted) {
+  for (const Value& value : lifted.values) {
+    if (value.kind != ValueKind::Operation || value.op != Op::STORE_FAST) continue;
+    if (value.arg >= stored.size()) stored.resize(value.arg + std::size_t{1});
+    const ValueId put = value.operands.back();
+    const bool loads = lifted[put].kind == ValueKind::Operation && lifted[put].op == Op::LOAD_CONST;
+    Stored& local = stored[value.arg];
+    local.differ |= !loads || (local.value && lifted[local.value].arg != lifted[put].arg);
+    local.value = put;
+  }
+}
+
+const Const* Lockstep::constant(Which side, ValueId id, const LocalConstants& locals) const {
   const Lifted& lifted = *sides_[side].lifted;
   const Module& module = canon_.module(side);
   if (!id.valid() || lifted[id].kind != ValueKind::Operation) return nullptr;
   const Value& value = lifted[id];
   if (value.op == Op::LOAD_CONST) return &module[ConstId(value.arg)];
-  const CodeObject& code = module[lifted.code];
-  if (value.op != Op::LOAD_FAST || value.arg < code.parameter_count()) return nullptr;
-  ValueId stored;
-  for (const Value& other : lifted.values) {
-    if (other.kind != ValueKind::Operation || other.op != Op::STORE_FAST || other.arg != value.arg)
-      continue;
-    const Value& put = lifted[other.operands.back()];
-    if (put.kind != ValueKind::Operation || put.op != Op::LOAD_CONST) return nullptr;
-    if (stored && lifted[stored].arg != put.arg) return nullptr;
-    stored = other.operands.back();
-  }
-  return stored ? &module[ConstId(lifted[stored].arg)] : nullptr;
+  if (value.op != Op::LOAD_FAST || value.arg < module[lifted.code].parameter_count() ||
+      value.arg >= locals.stored.size())
+    return nullptr;
+  const LocalConstants::Stored& local = locals.stored[value.arg];
+  return local.value && !local.differ ? &module[ConstId(lifted[local.value].arg)] : nullptr;
 }
 
 bool Lockstep::is_own(Which side, ValueId id, Origins& origins) const {
@@ -140,9 +146,10 @@ bool Lockstep::is_own(Which side, ValueId id, Origins& origins) const {
          std::ranges::all_of(value.operands, [&](ValueId of) { return is_own(side, of, origins); });
 }
 
-bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins) const {
-  static constexpr OpSet computes{Op::BINARY, Op::INPLACE, Op::UNARY};
-  static constexpr OpSet looks_up{Op::LOAD_SUBSCR, Op::DELETE_SUBSCR};
+bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
+                              const LocalConstants& locals) const {
+  static constexpr OpSet computes{Op::BINARY, Op::INPLACE, Op::UNARY, Op::LOAD_SUBSCR,
+                                  Op::DELETE_SUBSCR};
   static constexpr OpSet of_first{Op::LOAD_ATTR,        Op::LOAD_METHOD,
                                   Op::DELETE_ATTR,      Op::CALL,
                                   Op::CALL_KW,          Op::CALL_EX,
@@ -155,11 +162,11 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins) 
   if (value.operands.empty()) return false;
   const auto every = [&](auto&& is) { return std::ranges::all_of(value.operands, is); };
   if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
-  if (computes[value.op]) return every([&](ValueId of) { return constant(side, of) != nullptr; });
-  if (looks_up[value.op]) return every([&](ValueId of) { return !is_programs(side, of, origins); });
+  if (computes[value.op])
+    return every([&](ValueId of) { return constant(side, of, locals) != nullptr; });
   const bool stores = value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
   if (!of_first[value.op] && !stores) return false;
-  const Const* object = constant(side, stores ? value.operands[1] : value.operands[0]);
+  const Const* object = constant(side, value.operands[stores ? 1 : 0], locals);
   if (!object) return false;
   const bool text = object->kind == ConstKind::Str || object->kind == ConstKind::Bytes;
   const bool items = object->kind == ConstKind::Tuple || object->kind == ConstKind::FrozenSet;
@@ -172,13 +179,15 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins) 
 bool Lockstep::decides() const {
   for (Which side : {kA, kB}) {
     const Lifted& lifted = *sides_[side].lifted;
+    LocalConstants locals;
+    locals.read(lifted);
     Origins origins;
     for (const Value& value : lifted.values) {
       origins.left = 200;
-      if (may_be_decided(side, value, origins)) return true;
+      if (may_be_decided(side, value, origins, locals)) return true;
     }
     for (const LiftedBlock& block : lifted.blocks)
-      if (block.term == TermKind::Branch && constant(side, block.value)) return true;
+      if (block.term == TermKind::Branch && constant(side, block.value, locals)) return true;
   }
   return false;
 }

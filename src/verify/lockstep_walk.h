@@ -401,26 +401,38 @@ class Lockstep {
   /// one.
   bool is_seen(Which side, const Value& value) const;
 
-  /// What is_programs() has found of locals, and how many more values it looks at.
+  /// What is_programs() has found of locals, how many more values it looks at, and for how many
+  /// more locals it looks for all that is stored to them.
   struct Origins {
     std::unordered_map<std::uint32_t, bool> locals;
     int left = 200;
+    int searches = 1000;
   };
 
   /// Does the value come from outside of this code, so that its class may be the program's? Of a
   /// constant, or what is computed of constants, other operations may give the same.
   bool is_programs(Which side, ValueId id, Origins& origins) const;
 
+  /// What the stores of a function put into its locals.
+  struct LocalConstants {
+    struct Stored {
+      ValueId value;        // of the last store
+      bool differ = false;  // the stores do not put one constant
+    };
+    std::vector<Stored> stored;  // by the number of the local
+    void read(const Lifted& lifted);
+  };
   /// The constant that a value is: one that is loaded, or what all stores put into a local. None
   /// where it is no constant or where the stores differ.
-  const Const* constant(Which side, ValueId id) const;
+  const Const* constant(Which side, ValueId id, const LocalConstants& locals) const;
 
   /// Is it computed of constants alone, by operators and through locals?
   bool is_own(Which side, ValueId id, Origins& origins) const;
 
   /// May an operation come out in one way only, whatever the program is: with an error, or with one
   /// answer to a test? Of what is no object of the program, as `1` in `for i in 1`.
-  bool may_be_decided(Which side, const Value& value, Origins& origins) const;
+  bool may_be_decided(Which side, const Value& value, Origins& origins,
+                      const LocalConstants& locals) const;
 
   /// Does either side have such an operation or test? Nothing says then that the place where the
   /// two part is ever reached.

@@ -44,7 +44,7 @@ def carried(function: Any, node: ast.AST, line: int) -> FrozenSet[str]:
 
 def _carried(function: Any, node: Any, line: float, deep: int) -> Set[str]:
     found: Set[str] = set()
-    parts: List[Any] = list(ast.iter_child_nodes(node))
+    parts: List[Any] = []
     if isinstance(node, ast.Name):
         value = _made_once(function, node.id, line) if deep else None
         if value is not None:
@@ -73,6 +73,8 @@ def _carried(function: Any, node: Any, line: float, deep: int) -> Set[str]:
             found.add((uses.path_of(node.func) or name) + "()")  # it may have parameters
         elif of is not None and not is_module:
             parts.append(of)
+    elif not isinstance(node, ast.Constant):
+        parts = list(ast.iter_child_nodes(node))
     for one in parts:
         if isinstance(one, ast.expr):
             found |= _carried(function, one, line, deep)
@@ -90,7 +92,7 @@ def _made_once(function: Any, name: str, line: float) -> Optional[ast.expr]:
     value: ast.expr = assigned.value
     if name in given and (assigned not in function.body or line == float("inf")):
         return None  # it may be what was given
-    for node in ast.walk(value):
+    for node in uses.walked(value):
         if isinstance(node, ast.Call):
             called = uses.method_of(node)
             if called not in sides.KNOWN and called not in _CUT and called not in sides.TESTS:
@@ -109,10 +111,10 @@ def _parameters(function: Any) -> Set[str]:
 
 
 def _has_modes(function: Any) -> bool:
-    return any(
-        getattr(one, "attr", getattr(one, "id", getattr(one, "arg", ""))) in _MODES
-        for one in uses.walked(function)
-    )
+    for one in uses.walked(function):  # no generator, which is a call for each node
+        if getattr(one, "attr", getattr(one, "id", getattr(one, "arg", ""))) in _MODES:
+            return True
+    return False
 
 
 def _stores(function: Any, name: str, before: float) -> List[Any]:
@@ -156,27 +158,23 @@ def changed_behind(function: Any, node: Any, name: str) -> bool:
     """Whether a function may change in place what a branch gives a name: that name, or anything by
     a method or an argument for it.
     """
-    inside = any(
-        isinstance(one, (ast.For, ast.While)) and one.lineno <= node.lineno <= uses.last_line(one)
-        for one in uses.walked(function)
-    )
+    loops = [one for one in uses.walked(function) if isinstance(one, (ast.For, ast.While))]
+    inside = any(one.lineno <= node.lineno <= uses.last_line(one) for one in loops)
     behind = 0 if inside else uses.last_line(node)
     if name and _changed(function, name, behind):
         return True
+    calls = [one for one in uses.walked(function) if isinstance(one, ast.Call)]
     return any(
-        one.lineno > behind
-        and (
-            uses.method_of(one).endswith("_")
-            or any(each.arg in ("inplace", "out") for each in one.keywords)
-        )
-        for one in uses.walked(function)
-        if isinstance(one, ast.Call)
+        uses.method_of(one).endswith("_")
+        or any(each.arg in ("inplace", "out") for each in one.keywords)
+        for one in calls
+        if one.lineno > behind
     )
 
 
 def asks_for_nan(function: Any, test: ast.AST, deep: int = 3) -> bool:
     """Whether a condition asks for NaN or infinite values."""
-    for node in ast.walk(test):
+    for node in uses.walked(test):
         if isinstance(node, ast.Call):
             name = uses.method_of(node) or getattr(node.func, "id", "")
             text = node.args[0] if name == "float" and node.args else None
@@ -248,11 +246,11 @@ def is_off(function: Any, line: int, *chosen: Any) -> Optional[bool]:
     """
     names = {getattr(one, "attr", getattr(one, "id", "")) for one in uses.walked(function)}
     whole = any(map(_turns_off, function.decorator_list))
+    blocks = [one for one in uses.walked(function) if isinstance(one, ast.With)]
     around = any(
-        isinstance(node, ast.With)
-        and node.lineno < line <= uses.last_line(node)
+        node.lineno < line <= uses.last_line(node)
         and any(_turns_off(one.context_expr) for one in node.items)
-        for node in uses.walked(function)
+        for node in blocks
     )
     if not whole and not around:
         return False
@@ -306,7 +304,7 @@ def gradients_differ(function: Any, node: Any, one: Any, other: Any) -> bool:
     none, or calls what may have parameters, or computes with a tensor alone.
     """
     lists = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp, ast.Lambda, ast.List)
-    if any(isinstance(each, lists) for side in (one, other) for each in ast.walk(side)):
+    if any(isinstance(each, lists) for side in (one, other) for each in uses.walked(side)):
         return False
     if is_off(function, node.lineno) is not False:
         return False
@@ -316,7 +314,7 @@ def gradients_differ(function: Any, node: Any, one: Any, other: Any) -> bool:
         return True
     if not (carries and others):
         of_both = {
-            each.id for side in (one, other) for each in ast.walk(side) if hasattr(each, "id")
+            each.id for side in (one, other) for each in uses.walked(side) if hasattr(each, "id")
         }
         return bool(carries or others) and bool(of_both & tensors or _has_dot(carries | others))
     given = {each for each in _parameters(function) if not _stores(function, each, node.lineno)}

@@ -227,4 +227,4 @@ def assigned_to(function: Any, name: str) -> Iterator[ast.expr]:
 
 
 def _names(node: ast.AST) -> Set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return {one.id for one in uses.walked(node) if isinstance(one, ast.Name)}

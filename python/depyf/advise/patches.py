@@ -174,8 +174,9 @@ def _without_gradient(known: Known, file: str) -> Set[str]:
                 text = str(guard.get("text") or "")
                 if "requires_grad=True" in text:
                     return set()
-                tensor, number = _ONE_TENSOR.match(text), _ONE_NUMBER.match(text)
-                found |= {one.group(1) for one in (tensor, number) if one is not None}
+                one = _ONE_TENSOR.match(text) or _ONE_NUMBER.match(text)
+                if one is not None:
+                    found.add(one.group(1))
     return found
 
 
