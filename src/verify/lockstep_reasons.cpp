@@ -116,6 +116,7 @@ void Lockstep::LocalConstants::read(const Lifted& lifted) {
     const ValueId put = value.operands.back();
     const bool loads = lifted[put].kind == ValueKind::Operation && lifted[put].op == Op::LOAD_CONST;
     Stored& local = stored[value.arg];
+    ++local.count;
     local.differ |= !loads || (local.value && lifted[local.value].arg != lifted[put].arg);
     local.value = put;
   }
@@ -132,6 +133,17 @@ const Const* Lockstep::constant(Which side, ValueId id, const LocalConstants& lo
     return nullptr;
   const LocalConstants::Stored& local = locals.stored[value.arg];
   return local.value && !local.differ ? &module[ConstId(lifted[local.value].arg)] : nullptr;
+}
+
+bool Lockstep::is_display(Which side, ValueId id, const LocalConstants& locals) const {
+  static constexpr OpSet displays{Op::BUILD_LIST, Op::BUILD_MAP, Op::BUILD_SET, Op::BUILD_TUPLE};
+  const Lifted& lifted = *sides_[side].lifted;
+  if (!id.valid() || lifted[id].kind != ValueKind::Operation) return false;
+  const Value& value = lifted[id];
+  if (value.op != Op::LOAD_FAST) return displays[value.op];
+  if (value.arg >= locals.stored.size() || locals.stored[value.arg].count != 1) return false;
+  const Value& put = lifted[locals.stored[value.arg].value];
+  return put.kind == ValueKind::Operation && displays[put.op];
 }
 
 bool Lockstep::is_own(Which side, ValueId id, Origins& origins) const {
@@ -163,7 +175,9 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
   const auto every = [&](auto&& is) { return std::ranges::all_of(value.operands, is); };
   if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
   if (computes[value.op])
-    return every([&](ValueId of) { return constant(side, of, locals) != nullptr; });
+    return every([&](ValueId of) {
+      return constant(side, of, locals) != nullptr || is_display(side, of, locals);
+    });
   const bool stores = value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
   if (!of_first[value.op] && !stores) return false;
   const Const* object = constant(side, value.operands[stores ? 1 : 0], locals);

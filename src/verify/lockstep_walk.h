@@ -418,6 +418,7 @@ class Lockstep {
     struct Stored {
       ValueId value;        // of the last store
       bool differ = false;  // the stores do not put one constant
+      std::uint32_t count = 0;
     };
     std::vector<Stored> stored;  // by the number of the local
     void read(const Lifted& lifted);
@@ -425,6 +426,10 @@ class Lockstep {
   /// The constant that a value is: one that is loaded, or what all stores put into a local. None
   /// where it is no constant or where the stores differ.
   const Const* constant(Which side, ValueId id, const LocalConstants& locals) const;
+
+  /// Is it a list, tuple, dict or set that the code makes, also where one store puts it into a
+  /// local?
+  bool is_display(Which side, ValueId id, const LocalConstants& locals) const;
 
   /// Is it computed of constants alone, by operators and through locals?
   bool is_own(Which side, ValueId id, Origins& origins) const;
