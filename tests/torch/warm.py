@@ -40,8 +40,10 @@ def run(arguments, env, cwd=None, input=None, timeout=1200, fresh=False):
     fresh: the program imports torch itself
     """
     arguments = [str(one) for one in arguments]
+    from releases import TORCH  # not the server, which imports torch itself
+
     # an earlier torch has processes of its own, which a forked program waits for at its end
-    fresh = fresh or not hasattr(os, "fork") or torch_version() < (2, 4)
+    fresh = fresh or not hasattr(os, "fork") or TORCH < (2, 4)
     fresh = fresh or (arguments[0].startswith("-") and arguments[0] not in ("-m", "-c"))
     if fresh or _at_start(env) != _running_server().at_start:
         return subprocess.run(
@@ -55,12 +57,6 @@ def run(arguments, env, cwd=None, input=None, timeout=1200, fresh=False):
             timeout=timeout,
         )
     return _running_server().run(arguments, env, cwd or os.getcwd(), input or "", timeout)
-
-
-def torch_version():
-    import torch
-
-    return tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
 def _environment():

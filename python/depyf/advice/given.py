@@ -25,7 +25,7 @@ def handed_on(called_at: Place, function_at: Place, name: str) -> str:
     if function is None or len(roots) != 1:
         return ""
     root = roots.pop()
-    own = _parameters(function) - {"self"} - _stored(function) - _inner(function)
+    own = parameters_of(function) - {"self"} - _stored(function) - _inner(function)
     return root if root in own else ""
 
 
@@ -55,7 +55,7 @@ def _elements_given(function: Any, loop: Any) -> Set[str]:
     """The names that a loop has for the elements of what its function is given: in the graph of the
     loop, too, torch guards each of them.
     """
-    own = _parameters(function) - {"self"} - _stored(function)
+    own = parameters_of(function) - {"self"} - _stored(function)
     over = getattr(loop, "iter", None)
     if isinstance(over, ast.Call) and getattr(over.func, "id", "") == "enumerate" and over.args:
         over = over.args[0]
@@ -304,10 +304,11 @@ def _inner(function: Any) -> Set[str]:
 def parameters(function_at: Place) -> List[str]:
     """The parameters of the function that begins at a place; [] where its source is not there."""
     function = uses.function_starting_at(*function_at)
-    return sorted(_parameters(function)) if function is not None else []
+    return sorted(parameters_of(function)) if function is not None else []
 
 
-def _parameters(function: Any) -> Set[str]:
+def parameters_of(function: Any) -> Set[str]:
+    """The parameters of a function's tree, with those for any number of arguments."""
     arguments = function.args
     more = [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
     given = arguments.args + arguments.kwonlyargs + getattr(arguments, "posonlyargs", []) + more

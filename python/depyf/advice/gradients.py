@@ -8,6 +8,7 @@ import re
 from typing import Any, Dict, FrozenSet, List, Optional, Set, Tuple
 
 from depyf.advice import sides, uses
+from depyf.advice.given import parameters_of
 
 #: calls whose result carries no gradient of what they take
 _CUT = frozenset(
@@ -85,7 +86,7 @@ def _made_once(function: Any, name: str, line: float) -> Optional[ast.expr]:
     """What a function assigns to a name that it sets at one place before a line and changes
     nowhere, of what is known to carry gradients on or not; else None.
     """
-    given = _parameters(function)
+    given = parameters_of(function)
     assigned = _only_assigned(function, name, line) if not _has_modes(function) else None
     if assigned is None:
         return None
@@ -102,12 +103,6 @@ def _made_once(function: Any, name: str, line: float) -> Optional[ast.expr]:
             if len(_stores(function, node.id, line)) > most or _changed(function, node.id, 0):
                 return None
     return value
-
-
-def _parameters(function: Any) -> Set[str]:
-    given = function.args
-    every = getattr(given, "posonlyargs", []) + given.args + given.kwonlyargs
-    return {one.arg for one in every + [given.vararg, given.kwarg] if one is not None}
 
 
 def _has_modes(function: Any) -> bool:
@@ -221,7 +216,7 @@ def kept(function: Any, node: Any, line: int, deep: int = 3) -> Optional[bool]:
     if not isinstance(node, ast.Name) or not deep:
         return None
     stored = _stores(function, node.id, line)
-    is_given = node.id in _parameters(function)
+    is_given = node.id in parameters_of(function)
     if not stored:
         return True if is_given else None
     values: List[Any] = []
@@ -317,7 +312,7 @@ def gradients_differ(function: Any, node: Any, one: Any, other: Any) -> bool:
             each.id for side in (one, other) for each in uses.walked(side) if hasattr(each, "id")
         }
         return bool(carries or others) and bool(of_both & tensors or _has_dot(carries | others))
-    given = {each for each in _parameters(function) if not _stores(function, each, node.lineno)}
+    given = {each for each in parameters_of(function) if not _stores(function, each, node.lineno)}
     return carries | others <= given and bool((carries ^ others) & tensors)
 
 

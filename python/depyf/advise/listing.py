@@ -100,13 +100,13 @@ class Advice:
                 found.setdefault(id(one.cause), (len(found) + 1, saved, gone))
         return found
 
-    def patches(self) -> Dict[int, str]:
-        """The patches of the changes that are worth most, by the ids of their causes: as they are
-        shown with these, each after those above it.
+    def patches(self, most: int = 3) -> Dict[int, str]:
+        """The patches of the `most` changes that are worth most, by the ids of their causes: as
+        they are shown with these, each after those above it.
         """
         found: Dict[int, str] = {}
-        above: Dict[int, str] = {}
-        top = self.listed()[:_CHOSEN]
+        above: Dict[int, str] = {}  # by the numbers of their changes
+        top = self.listed(most)[:most]
         for number, one in enumerate(top, 1):
             if patch_now(one, top[: number - 1]):
                 found[id(one.cause)] = beyond(one.patch, above)

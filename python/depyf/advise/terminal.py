@@ -6,7 +6,6 @@ from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 from depyf.advice import NO_ACTION, breaks
 from depyf.advise.change import Change, is_open, raises, shown_at
 from depyf.advise.listing import Advice
-from depyf.advise.patches import beyond
 from depyf.advise.uncompiled import left_untold, uncompiled
 from depyf.advise.wording import (
     FIRST,
@@ -18,7 +17,6 @@ from depyf.advise.wording import (
     left_out,
     longer,
     not_patched,
-    patch_now,
     plain,
     saving,
     together,
@@ -56,10 +54,10 @@ def text(
     nodes, causes, found = advice.nodes, advice.causes, advice.found
     listed = advice.listed(most)
     top, others = listed[:most], listed[most:]
-    rows += _told(top, others, nodes, links, tried or {})
+    patches = advice.patches(most)
+    rows += _told(top, others, nodes, links, patches, tried or {})
     rows += together(top, nodes) + [AGAIN] * bool(top)
-    has_patch = any(patch_now(one, top[:at]) for at, one in enumerate(top))
-    rows += [_TRY] * (tried is None and has_patch)
+    rows += [_TRY] * (tried is None and bool(patches))
     if others:
         options = {"break": "--breaks", "recompile": "--recompiles", "failure": ""}
         given = sorted({options[each.kind] for one in others for each in (one,) + one.also} - {""})
@@ -111,13 +109,17 @@ def _told(
     others: List[Change],
     nodes: List[Any],
     links: bool,
+    patches: Mapping[int, str],
     tried: Mapping[int, List[str]],
 ) -> List[str]:
-    """What is told of each of the changes worth most; `others` stand below them."""
+    """What is told of each of the changes worth most; `others` stand below them.
+
+    Args:
+        patches: as `Advice.patches` gives them.
+    """
     rows = []
     given_up: Dict[Any, int] = {}  # function -> the number of the change at which that is told
     counted: Set[str] = set()
-    patches: Dict[int, str] = {}  # those that are shown, by the numbers of their changes
     for number, one in enumerate(top, 1):
         file, line = shown_at(one)
         head = "%d. %s  %s" % (number, saving(one), place(file, line, links))
@@ -130,9 +132,8 @@ def _told(
         told += compiles_removed(one, nodes, counted)
         told[:0] = called_from(one, links)
         rows.append("\n   ".join([head] + told))
-        if patch_now(one, top[: number - 1]):
-            patch = beyond(one.patch, patches)
-            patches[number] = one.patch
+        patch = patches.get(id(one.cause))
+        if patch is not None:
             rows.append(textwrap.indent(shown(patch.rstrip("\n")), "   "))
         rows += ["   " + row for row in tried.get(number, ())]
     return rows
