@@ -1093,6 +1093,16 @@ def test_the_floats_of_the_program_for_which_an_analysis_began_again_are_named(s
     assert ("specialize_float = True" in text) == fixed
 
 
+def test_a_float_that_a_break_left_has_no_name_of_torch(tmp_path):
+    entry = compiled("/a/b.py", 5, 9.0, name="h")
+    entry["metrics"].update(restart_reasons=["TensorifyScalarRestartAnalysis"])
+    entry["metrics"].update(dynamo_compile_time_before_restart_us=2e6)
+    entry["symbols"] = [symbol_of("L['___stack1']", "0.9", "/a/b.py", 46)]
+    text = advise.text(run_of([entry]))
+    assert "because of a value kept across the graph break at b.py:46 (Tensorify" in text
+    assert "___stack" not in text
+
+
 def test_of_modules_that_are_compiled_one_by_one_each_has_its_own_value(tmp_path):
     program = tmp_path / "blocks.py"
     program.write_text(

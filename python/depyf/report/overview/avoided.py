@@ -9,6 +9,8 @@ from depyf.report.overview.costs import restarted, restarted_for_a_float
 from depyf.report.overview.durations import spent_on
 from depyf.report.overview.guards import attribute_of
 from depyf.report.overview.node import Node
+from depyf.report.words.beside import VALUE_KEPT
+from depyf.report.words.rows import KEPT
 from depyf.report.words.stacks import in_library, short_place
 
 #: see `avoidable`
@@ -275,11 +277,17 @@ def _floats(nodes: Sequence[Node]) -> str:
             others.setdefault(name, "")
     for name in own:
         others.pop(name, None)
-    named = ["`%s`%s" % one for one in (*own.items(), *others.items()) if one[0]]
+    named = [
+        (VALUE_KEPT if KEPT.search(name) else "`%s`" % name) + place
+        for name, place in (*own.items(), *others.items())
+        if name
+    ]
     if not named or not own and len(named) > _NAMED_FLOATS:
         return "a float"
     more = len(named) - _NAMED_FLOATS
     told = named[:_NAMED_FLOATS] + ["%d more" % more] * (more > 0)
+    if len(named) == 1 and named[0].startswith(VALUE_KEPT):
+        return named[0]
     return "the float%s %s" % ("" if len(named) == 1 else "s", ", ".join(told))
 
 

@@ -211,7 +211,7 @@ def describe_beside(found: Said, other: Said) -> None:
     if other["kind"] == "container":
         elements = "element" if other["before"] == "1" else "elements"
         form = "; %%s, which had %%s %s, has %%s, too" % elements
-    name = _VALUE_KEPT if KEPT.search(other["name"]) else "`%s`" % other["name"]
+    name = VALUE_KEPT if KEPT.search(other["name"]) else "`%s`" % other["name"]
     found["words"] += form % (name, other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     own = "" if KEPT.search(found["name"]) else own
@@ -227,8 +227,8 @@ def describe_beside(found: Said, other: Said) -> None:
 #: values beside that of a reason that are named
 _DIFFERING = 3
 #: of a value that has no name in the program
-_VALUE_KEPT = "a value kept across the graph break"
-_OF_KEPT = _VALUE_KEPT + " is another"
+VALUE_KEPT = "a value kept across the graph break"
+_OF_KEPT = VALUE_KEPT + " is another"
 _OF_MORE_KEPT = "%d values kept across the graph break are others"
 
 
