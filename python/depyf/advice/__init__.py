@@ -7,16 +7,47 @@ else that helps is torch's own hint and is shown as such.
 """
 
 import re
-from collections import namedtuple
-from typing import Any, Dict, FrozenSet, Iterable, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterable,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Pattern,
+    Sequence,
+    Tuple,
+)
 
-#: `text` may hold `{name}`, which the row's `names` fill in; `before` and `after` are programs
-#: that leave `result`; `patch` is what `depyf run --advise` proposes as code, or "".
-Help = namedtuple("Help", "text before after patch")
-#: `key` names the row; `ids` are torch's numbers of graph breaks; `reason` (a pattern) finds it in
-#: torch's name for it and `where` in all that torch says; `names` is a pattern with named groups;
-#: `words` say what happened, in plain words.
-Row = namedtuple("Row", "key ids reason where names words help")
+
+class Help(NamedTuple):
+    """One piece of advice, with a pair of programs that leave `result`."""
+
+    #: may hold `{name}`, which the row's `names` fill in
+    text: str
+    before: str
+    after: str
+    #: what `depyf run --advise` proposes as code, or ""
+    patch: str
+
+
+class Row(NamedTuple):
+    """What is said of one kind of graph break, failure or guard."""
+
+    key: str
+    #: torch's numbers of graph breaks
+    ids: Tuple[str, ...]
+    #: finds it in torch's name for it
+    reason: Optional[Pattern[str]]
+    #: finds it in all that torch says
+    where: Optional[Pattern[str]]
+    #: has named groups
+    names: Optional[Pattern[str]]
+    #: what happened, in plain words
+    words: str
+    help: Tuple[Help, ...]
+
 
 #: names that torch makes up, which stand in no source of the program's
 _TORCHS = re.compile(

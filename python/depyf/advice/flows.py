@@ -3,14 +3,35 @@ into what Python decides. Read from the source, through assignments and the prog
 """
 
 import ast
-from collections import namedtuple
-from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterable,
+    Iterator,
+    List,
+    NamedTuple,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from depyf.advice import uses
 
-#: `kind` is one of those below, `called` the function as the program spells it ("" for what is no
-#: call), `names` the numbers of the compiled function that go there, `file` and `line` where
-Use = namedtuple("Use", "kind called names file line")
+
+class Use(NamedTuple):
+    """Where numbers of the compiled function go."""
+
+    #: one of those below
+    kind: str
+    #: the function as the program spells it, "" for what is no call
+    called: str
+    #: the numbers
+    names: FrozenSet[str]
+    file: str
+    line: int
+
+
 #: a function of math that torch has, too, for a tensor
 MATH = "math"
 #: another function of math, numpy or scipy

@@ -1,40 +1,79 @@
 """A change to a program, and where it is told."""
 
-from collections import namedtuple
-from typing import Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
 
 from depyf.advice import breaks
 
-#: `seconds` of compiling that it would save at most, each counted once: `each` has them by the key
-#: of the compile (`overview.Node.key`) that took them; `kind` as in `overview.causes`; `words` say
-#: what happened at `file` and `line`, `advice` what to change; `patch` is a unified diff, or "";
-#: `row` is that of `depyf.advice`, `function` what torch compiled, as `overview.Node.frame`;
-#: `caller` is the reader's own line (file, line, code) that led into a library's, ("", 0, "") for
-#: none; `gave_up`: after how many compiles torch gave the function up, 0 where it did not; `within`
-#: are the (file, line) of the breaks without which the function would be no compile of its own;
-#: `also` are the changes that the same patch or advice makes elsewhere, `gone` those of which
-#: nothing is left after it, both with the costliest first; `shown_at`
-#: is (file, line) of what is to be edited, where that is not the place of the cause; `outermost`
-#: are the functions, as `function`, whose calls led there: those of the program's torch.compile;
-#: `unsure`: (file, line) of the breaks that stay, and because of which torch may need more time
-#: after the change than before, so that `seconds` are no figure, the first that is met first;
-#: `cause` is the one of `overview.causes`; `alone` are the seconds that it would save without the
-#: changes above it, where `seconds` are what is left after them; `left` is ((file, line), whether
-#: torch met it) of the break that keeps uncompiled what the change is about, or None; `first` are
-#: the changes of recompiles that are to be made before, as without the break all of a function is
-#: compiled again for them: with one of the two, `seconds` are no figure; nor are they where there
-#: are `kept_out`, calls that the change must not have compiled (`outside.Call`), or `counts`:
-#: (file, line, what is changed from its own value) in functions that torch would compile then;
-#: `ended`: whether the program ended with an exception in code that torch made there; `before` are
-#: all the changes that are to be made before this one, `first` and those that its advice names
-Change = namedtuple(
-    "Change",
-    "seconds kind file line words advice patch row function caller gave_up each within also gone "
-    "shown_at outermost unsure cause alone left first kept_out counts ended before",
-    defaults=(None, (), (), (), False, ()),
-)
-#: what a patch asks of a run: the file that it began with, and its nodes
-Known = namedtuple("Known", "program nodes")
+#: (file, line)
+Place = Tuple[str, int]
+
+
+class Change(NamedTuple):
+    """A change to a program: what happened, what to change, and what compiling that would save."""
+
+    #: of compiling that it would save at most, each counted once
+    seconds: float
+    #: as in `overview.causes`
+    kind: str
+    #: where it happened
+    file: str
+    line: int
+    #: what happened
+    words: str
+    #: what to change
+    advice: str
+    #: a unified diff, or ""
+    patch: str
+    #: that of `depyf.advice`
+    row: str
+    #: what torch compiled, as `overview.Node.frame`
+    function: Any
+    #: the reader's own line (file, line, code) that led into a library's, ("", 0, "") for none
+    caller: Tuple[Any, ...]
+    #: after how many compiles torch gave the function up, 0 where it did not
+    gave_up: int
+    #: (file, line) of the breaks without which the function would be no compile of its own
+    within: FrozenSet[Place]
+    #: `seconds` by the key of the compile (`overview.Node.key`) that took them
+    each: Dict[str, float]
+    #: the changes that the same patch or advice makes elsewhere, the costliest first
+    also: Tuple["Change", ...]
+    #: those of which nothing is left after it, the costliest first
+    gone: Tuple["Change", ...]
+    #: (file, line) of what is to be edited, None where that is the place of the cause
+    shown_at: Optional[Place]
+    #: the functions, as `function`, whose calls led there: those of the program's torch.compile
+    outermost: FrozenSet[Any]
+    #: (file, line) of the breaks that stay, and because of which torch may need more time after the
+    #: change than before, so that `seconds` are no figure; the first is met first
+    unsure: Tuple[Place, ...]
+    #: the one of `overview.causes`
+    cause: Dict[str, Any]
+    #: the seconds that it would save without the changes above it, where `seconds` are what is left
+    #: after them
+    alone: float
+    #: ((file, line), whether torch met it) of the break that keeps uncompiled what it is about
+    left: Optional[Tuple[Place, bool]] = None
+    #: the changes of recompiles that are to be made before, as without the break all of a function
+    #: is compiled again for them: with one of the two, `seconds` are no figure
+    first: Tuple["Change", ...] = ()
+    #: calls that it must not have compiled (`outside.Call`): `seconds` are no figure
+    kept_out: Tuple[Any, ...] = ()
+    #: (file, line, what is changed from its own value) in functions that torch would compile then
+    counts: Tuple[Tuple[str, int, str], ...] = ()
+    #: whether the program ended with an exception in code that torch made there
+    ended: bool = False
+    #: all the changes that are to be made before: `first`, and those that its advice names
+    before: Tuple["Change", ...] = ()
+
+
+class Known(NamedTuple):
+    """What a patch asks of a run."""
+
+    #: the file that it began with
+    program: str
+    #: of `overview`
+    nodes: List[Any]
 
 
 def shown_at(change: Change) -> Tuple[str, int]:

@@ -156,8 +156,9 @@ def _with_one_advice_for_a_line(found: List[Change]) -> List[Change]:
     kept = []
     for one in found:
         first = gave_up.get((one.file, one.line, one.row)) if one.kind == "break" else None
-        same = {"advice": first.advice, "patch": first.patch} if first is not None else {}
-        kept.append(one._replace(**same))
+        if first is not None:
+            one = one._replace(advice=first.advice, patch=first.patch)
+        kept.append(one)
     return kept
 
 

@@ -144,12 +144,13 @@ def joined(group: List[Change]) -> Change:
     each = functools.reduce(overview.joined, [one.each for one in group])
     flat = [one for other in group[1:] for one in (other._replace(also=(), gone=()),) + other.also]
     gone = tuple(one for other in group for one in other.gone)
-    more = {"also": first.also + tuple(flat), "gone": gone}
-    breaks_of = [one.cause for one in (first,) + more["also"] if one.kind == "break"]
+    also = first.also + tuple(flat)
+    breaks_of = [one.cause for one in (first,) + also if one.kind == "break"]
     if len(breaks_of) > 1:  # without all of them more is compiled together than without each
         each = overview.joined(each, savings.without_breaks(breaks_of))
     unsure = tuple(dict.fromkeys(place for one in group for place in one.unsure))
-    whole = first._replace(seconds=sum(each.values()), each=each, unsure=unsure, **more)
+    seconds = sum(each.values())
+    whole = first._replace(seconds=seconds, each=each, unsure=unsure, also=also, gone=gone)
     return whole._replace(unsure=_staying(whole))
 
 

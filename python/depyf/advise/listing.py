@@ -188,9 +188,12 @@ def _told_whole(change: Change, every: List[Change], nodes: Sequence[Any]) -> Ch
     failing = failing_in(change) if not takes_loop_out(change.advice) else []
     kept = [kept_by(change, one) for one in failing]
     left = next(((place, met) for place, met in kept if place is not None), None)
-    more = {"first": tuple(recompiled_behind(change, every)), "kept_out": kept_out(change, nodes)}
-    more["counts"] = counts_in(failing)
-    return change._replace(left=left, **more)
+    return change._replace(
+        left=left,
+        first=tuple(recompiled_behind(change, every)),
+        kept_out=kept_out(change, nodes),
+        counts=counts_in(failing),
+    )
 
 
 def _with_what_is_first(change: Change, every: List[Change]) -> Change:

@@ -1,19 +1,26 @@
 """What stays uncompiled where the code before and after some lines is compiled by itself."""
 
 import ast
-from collections import namedtuple
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from depyf.advice import OUTSIDE, breaks, settings_in, uses
 from depyf.advise.change import Change
 from depyf.advise.staying import failing_in, met_at, removed_by
 from depyf.advise.uncompiled import BACKWARD
 
-#: a call of the program's own function, as `spelt`, that is to stay outside of compiled code;
-#: `counted` is the attribute that it changes from its own value, "" for none; `seen`: whether torch
-#: compiled it, again and again; without `spelt`, the rest of a function behind a break at the line,
-#: which changes `counted`, or with "" decides on a number
-Call = namedtuple("Call", "file line spelt counted seen")
+
+class Call(NamedTuple):
+    """A call of the program's own function that is to stay outside of compiled code."""
+
+    file: str
+    line: int
+    #: the function; "" for the rest of a function behind a break at the line
+    spelt: str
+    #: the attribute that it changes from its own value; "" for none, and of the rest of a function
+    #: then: it decides on a number
+    counted: str
+    #: whether torch compiled it, again and again
+    seen: bool
 
 
 def kept_out(change: Change, nodes: Sequence[Any]) -> Tuple[Call, ...]:

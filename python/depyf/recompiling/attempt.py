@@ -2,8 +2,7 @@
 
 import re
 import types
-from collections import namedtuple
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from depyf import _core
 from depyf.code_edit import CannotEdit, with_variables
@@ -47,28 +46,35 @@ from depyf.terminal import shown
 LineMap = List[Tuple[Any, ...]]
 
 
-class Recompiled(
-    namedtuple(
-        "Recompiled",
-        "code source path verdict detail function_name line_map constants diagnostics names "
-        "readable",
-    )
-):
+class Recompiled(NamedTuple):
     """What `recompile` made.
 
-    code: the drop-in code object, None where it is not proven to do the same;
-    source: the text, as in the file; path: the file, or None;
-    verdict: 'identical', 'exact', 'equivalent'; 'unproven', 'different', or 'failed' where there is
-    nothing to compare; detail: why, in words;
-    function_name: its name in the source;
-    line_map: list of (line, bytecode offsets, original line, qualified name);
-    constants: placeholder name in the source -> the object that stands there;
-    diagnostics: list of (kind, qualified name, offset, message);
-    names: name in the source -> the name of the bytecode that no source can hold;
-    readable: name of a global in the source -> the name that torch gave it, which the code has.
+    Attributes:
+        code: the drop-in code object, None where it is not proven to do the same.
+        source: the text, as in the file.
+        path: the file, or None.
+        verdict: 'identical', 'exact', 'equivalent'; 'unproven', 'different', or 'failed' where
+            there is nothing to compare.
+        detail: why, in words.
+        function_name: its name in the source.
+        line_map: (line, bytecode offsets, original line, qualified name) of each statement.
+        constants: placeholder name in the source -> the object that stands there.
+        diagnostics: (kind, qualified name, offset, message).
+        names: name in the source -> the name of the bytecode that no source can hold.
+        readable: name of a global in the source -> the name that torch gave it, which the code has.
     """
 
-    __slots__ = ()
+    code: Optional[types.CodeType]
+    source: str
+    path: Optional[str]
+    verdict: str
+    detail: str
+    function_name: str
+    line_map: LineMap
+    constants: Dict[str, Any]
+    diagnostics: Sequence[Tuple[Any, ...]]
+    names: Dict[str, str]
+    readable: Dict[str, str]
 
     @property
     def proven(self) -> bool:

@@ -1,8 +1,7 @@
 """What two runs of a program print, compared."""
 
 import re
-from collections import namedtuple
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 #: a number that is no part of a name, and an address, which no two runs share
 _NUMBER = re.compile(
@@ -24,10 +23,21 @@ _INSTALLED = re.compile(r"[/\\](site|dist)-packages[/\\]")
 #: a progress bar, which is written as often as time allows
 _PROGRESS = re.compile(r"\d%\||\d ?(it/s|s/it)\b")
 
-#: `line` (from 1) is the first that differs, as it is in each of two outputs (None where one has
-#: ended); None for no such line: then `largest` is how far numbers differ, as a part of their size,
-#: and `apart` how many were not compared
-Difference = namedtuple("Difference", "line one other largest apart")
+
+class Difference(NamedTuple):
+    """What differs between two outputs."""
+
+    #: the first line that differs, from 1; None for none
+    line: Optional[int]
+    #: that line in each, None where one has ended
+    one: Optional[str]
+    other: Optional[str]
+    #: how far numbers differ, as a part of their size
+    largest: float
+    #: how many numbers were not compared
+    apart: int
+
+
 #: what differs between two runs of the same program: lines, and numbers in a line
 Varying = Dict[int, Optional[Set[int]]]
 

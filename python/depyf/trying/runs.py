@@ -7,20 +7,61 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, namedtuple
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from collections import Counter
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from depyf.schema import Document
 from depyf.trying.texts import write_texts
 
-#: what torch did in a run; `seconds` of compiling, `uncompiled`: functions that it gave up, and of
-#: these as (file, name) those that it gave up as a `whole`, and those of which it gave up `rests`;
-#: `often`: how often it compiled each function from its begin on
-Counts = namedtuple("Counts", "compiles breaks recompiles uncompiled seconds whole rests often")
-#: `code` is the exit code, None where the run was stopped because it took too long; `output` are
-#: the lines that the program printed, `errors` those of standard error, `seconds` its whole time;
-#: `document` is that of its dump, None where it left none, `workers` those of its processes
-Outcome = namedtuple("Outcome", "code output errors seconds document workers")
+#: (file, name) of a function: a change moves its lines
+Named = Tuple[str, str]
+
+
+class Counts(NamedTuple):
+    """What torch did in a run, in numbers."""
+
+    compiles: int
+    breaks: int
+    recompiles: int
+    #: functions that it gave up
+    uncompiled: int
+    #: of compiling
+    seconds: float
+    #: (file, name) of the functions that it gave up as a whole
+    whole: FrozenSet[Named]
+    #: and of those of which it gave up what follows a graph break
+    rests: FrozenSet[Named]
+    #: how often it compiled each function from its begin on
+    often: Mapping[Named, int]
+
+
+class Outcome(NamedTuple):
+    """What a run of a program left."""
+
+    #: the exit code, None where the run was stopped because it took too long
+    code: Optional[int]
+    #: the lines that the program printed
+    output: List[str]
+    #: those of standard error
+    errors: List[str]
+    #: its whole time
+    seconds: float
+    #: that of its dump, None where it left none
+    document: Optional[Document]
+    #: those of its processes
+    workers: List[Document]
+
 
 #: a run with a change may take so many times as long as the first, and so many seconds more
 _TIMES, _MORE = 5, 60
@@ -32,7 +73,8 @@ def counts_of(outcome: Outcome) -> Counts:
     """What torch did in a run, in numbers."""
     from depyf.report import overview
 
-    nodes = overview.nodes_of([outcome.document] + outcome.workers)
+    own = [] if outcome.document is None else [outcome.document]
+    nodes = overview.nodes_of(own + outcome.workers)
     compiles, recompiles, breaks = overview.counts(nodes)
     given_up = [one for one in nodes if one.failure and one.failure["row"] != "nothing to compile"]
     return Counts(
@@ -47,8 +89,7 @@ def counts_of(outcome: Outcome) -> Counts:
     )
 
 
-def _named(node: Any) -> Tuple[str, str]:
-    """(file, name) of a function: a change moves its lines."""
+def _named(node: Any) -> Named:
     return node.place[0], node.title
 
 

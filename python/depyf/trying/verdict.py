@@ -1,16 +1,23 @@
 """What a change did to a program, told from a run before it and a run after it."""
 
-from collections import namedtuple
-from typing import Callable, List, Optional
+from typing import Callable, List, NamedTuple, Optional
 
 from depyf.summary.counting import many
 from depyf.terminal import shown
 from depyf.trying.comparing import Difference, difference, own_lines, varying
 from depyf.trying.runs import Counts, Outcome, counts_of
 
-#: `kept`: the program does nothing else and torch compiles or breaks less often; `words` say that,
-#: and `rows` what the run found
-Verdict = namedtuple("Verdict", "kept words rows")
+
+class Verdict(NamedTuple):
+    """What a change did to a program."""
+
+    #: whether the program does the same and torch compiles or breaks less often
+    kept: bool
+    #: that in words
+    words: str
+    #: what the run found
+    rows: List[str]
+
 
 _UNKNOWN = "torch does less; whether the program does the same is not known"
 _COSTS = ", but compiling took longer in this run"
@@ -154,7 +161,9 @@ def _same(largest: float, apart: int) -> str:
 
 def ended(outcome: Outcome) -> str:
     """How a run ended, in words."""
-    if outcome.code is not None and outcome.code < 0:
+    if outcome.code is None:
+        return "took too long and was stopped"
+    if outcome.code < 0:
         return "ended by signal %d" % -outcome.code
     return "ended with exit code %d" % outcome.code
 

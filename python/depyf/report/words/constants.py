@@ -1,8 +1,7 @@
 """Sizes and numbers that are constants in compiled code: why, and what else they could be."""
 
 import re
-from collections import namedtuple
-from typing import Any, Dict, Iterable, List, Sequence, Tuple
+from typing import Any, Collection, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Tuple
 
 from depyf.advice import breaks as break_rows
 from depyf.advice import conditions, flows, tensor_arguments, uses
@@ -32,11 +31,25 @@ _AGAIN = {
     "float": "float used as a constant",
     "float attribute": "float attribute used as a constant",
 }
-#: what the guards of a compile tell of a function: the names of its `numbers` that change, whether
-#: its tensors are `double`, the (file, line) of the frames that torch met in `stacks`, outermost
-#: first, the names of numbers that are `fixed`, the attributes that its compiled code `sets`, and
-#: the floats that are `constants` of a graph which torch's cache had, without a guard of them
-Known = namedtuple("Known", "numbers double stacks fixed sets constants", defaults=((),))
+
+
+class Known(NamedTuple):
+    """What the guards of a compile tell of a function."""
+
+    #: the names of its numbers that change
+    numbers: Collection[str]
+    #: whether its tensors are double
+    double: bool
+    #: (file, line) of the frames that torch met, outermost first
+    stacks: Sequence[Sequence[Any]]
+    #: the names of numbers that are fixed
+    fixed: Collection[str]
+    #: the attributes that its compiled code sets
+    sets: FrozenSet[str]
+    #: the floats of a graph which torch's cache had, without a guard of them
+    constants: Collection[str] = ()
+
+
 UNKNOWN = Known((), False, (), (), frozenset())
 _STATIC = re.compile(r"^\s*@.*\bdynamic\s*=\s*False\b", re.MULTILINE)
 

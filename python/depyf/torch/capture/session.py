@@ -366,8 +366,9 @@ class Session(Rests):
             return None
         entry.replaced = True
         try:
-            known_to_tracebacks(recompiled.path, entry.source, replacement)
-            self._shown.append(recompiled.path)
+            if recompiled.path is not None:
+                known_to_tracebacks(recompiled.path, entry.source, replacement)
+                self._shown.append(recompiled.path)
         except OSError:  # it is gone already; who looks for it is told so then
             pass_on()
         return replacement

@@ -3,8 +3,7 @@
 import ast
 import builtins
 import re
-from collections import namedtuple
-from typing import Callable, Dict, FrozenSet, List, Sequence, Tuple
+from typing import Callable, Dict, FrozenSet, List, NamedTuple, Sequence, Tuple
 
 from depyf import legend
 from depyf.model import Entry, Guard
@@ -103,9 +102,14 @@ def _heading(source: str, group: List[Guard]) -> List[str]:
     return lines
 
 
-#: an expression of a guard function, what it asks in words where it has numbers of objects, and the
-#: guards that it is of
-Condition = namedtuple("Condition", "text said guards")
+class Condition(NamedTuple):
+    """An expression of a guard function."""
+
+    text: str
+    #: what it asks in words, where it has numbers of objects
+    said: str
+    #: the guards that it is of
+    guards: List[Guard]
 
 
 def _conditions(group: List[Guard], states: States) -> List[Condition]:
