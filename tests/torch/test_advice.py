@@ -4,6 +4,7 @@ results are equal.
 
 import ast
 import contextlib
+import itertools
 import json
 import linecache
 import logging
@@ -59,6 +60,9 @@ def restore(module, kept):
         module.load_config(changed)
 
 
+_libraries = itertools.count()
+
+
 def run(text, name, eager=False, seed=0):
     """(what the program left as `result`, the nodes of its compiles); a program that raises leaves
     None.
@@ -67,6 +71,8 @@ def run(text, name, eager=False, seed=0):
     torch.manual_seed(seed)
     # a file that linecache knows: torch and depyf read the lines of a program
     filename = "/tmp/%s.py" % name.replace(" ", "_").replace("/", "_")
+    # a process defines the operators of a library once
+    text = text.replace("own_library", "own_library_%d" % next(_libraries))
     linecache.cache[filename] = len(text), None, text.splitlines(True), filename
     scope = {"__name__": "program", "torch": torch}
     config = torch._dynamo.config
@@ -1219,6 +1225,15 @@ def test_an_operator_without_fake_kernel_names_the_readers_line():
     file, line, code = node.failure["caller"]
     assert (os.path.basename(file), code) == ("no_fake_kernel.py", "return twice(x.sin()) + 1")
     assert text.splitlines()[line - 1].strip() == code
+
+
+@pytest.mark.skipif(not PINNED, reason="earlier ones tell of no operator")
+def test_an_operator_of_a_library_without_fake_kernel_is_named_as_it_is_registered():
+    text = breaks.BY_KEY["no fake kernel in a library"].help[0].before
+    nodes = run(text, "no fake kernel in a library")[1]
+    (said,) = met(nodes, "no fake kernel in a library")
+    (name,) = re.findall(r"`(own_library_\d+::twice)`", said["why"])
+    assert '@torch.library.register_fake("%s")' % name in said["help"][0]
 
 
 def test_a_function_of_random_is_named_as_the_program_names_it():

@@ -12,6 +12,7 @@ from depyf.advice.breaks import (
     iterators,
     logs,
     numbers,
+    operators,
     shapes,
     tensors,
     training,
@@ -75,6 +76,7 @@ ROWS = (
     *iterators.ROWS,
     *functions.ROWS,
     *logs.ROWS,
+    *operators.ROWS,
     *calls.ROWS,
     *compiles.ROWS,
     *tensors.ROWS,
@@ -130,4 +132,5 @@ AROUND = NORMAL + (
     "rnn",
     "packed sequence",
     "no fake kernel",
+    "no fake kernel in a library",
 )

@@ -127,17 +127,6 @@ def f(x):
 
 result = f(torch.ones(3))
 """
-_FAKE = """
-@torch.library.custom_op("advice::before", mutates_args=())
-def twice(x: torch.Tensor) -> torch.Tensor:
-    return x * 2
-
-@torch.compile(backend="eager")
-def f(x):
-    return twice(x.sin()) + 1
-
-result = f(torch.ones(3))
-"""
 _ENABLED = """
 @torch.compile(backend="eager")
 def f(x, step):
@@ -520,27 +509,6 @@ with lock:
         ids=("GB0112",),
         reason=r"^TypeError when making fake tensor call",
         where=r"must be bool, not SymBool|\n> .*\bis_causal\s*=[^,)]*[<>=!]",
-    ),
-    row(
-        "no fake kernel",
-        "The operator `{name}` has no kernel for fake tensors, so torch cannot determine the "
-        "shape of its result.",
-        [
-            helps(
-                "Register one: `@{name}.register_fake` on a function that returns an empty "
-                "tensor of the result's shape.",
-                _FAKE,
-                _FAKE.replace("advice::before", "advice::after").replace(
-                    "\n@torch.compile",
-                    "\n@twice.register_fake\ndef _(x):\n    return "
-                    "torch.empty_like(x)\n\n@torch.compile",
-                ),
-            )
-        ],
-        ids=("GB4315", "GB0112", "GB0090", "GB0064", "GB0087"),
-        reason=r"fake tensor|fake impl",
-        where=r"no fake impl registered|register_fake",
-        names=r"`(?P<name>[\w.]+)\.register_fake`",
     ),
     row(
         "drawn up to a size",

@@ -89,6 +89,8 @@ _OF_SEQUENCES = re.compile(
 )
 #: how torch names an argument that is a generator
 _OF_GENERATOR = re.compile(r"UserDefinedObjectVariable\(Generator\)")
+#: how torch names an operator that has no kernel for fake tensors
+_OF_OPERATOR = re.compile(r"^\s*Developer debug context: (unsupported operator: \S+)", re.M)
 _GB = re.compile(r"gb(\d{4})\.html")
 #: how torch tells of an exception that the program raises while torch traces it, or its operation
 _RAISED = re.compile(r"^\s*Developer debug context: raised exception (?P<what>\w.*)$", re.M)
@@ -211,6 +213,8 @@ def _told_by_source(
         told += "\n? is given a torch.Generator"
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
         told += "\n? packs sequences"
+    elif _OF_OPERATOR.search(raw):
+        told += "\n? " + _OF_OPERATOR.findall(raw)[0]
     in_context = _BRANCH.search(reason) and _NOT_GUARDED.search(raw)
     if _OF_NUMBER.search(raw) or in_context:
         told += "\n? decided by a number" + _left_out(filename, line)
