@@ -1236,6 +1236,15 @@ def test_an_operator_of_a_library_without_fake_kernel_is_named_as_it_is_register
     assert '@torch.library.register_fake("%s")' % name in said["help"][0]
 
 
+@pytest.mark.skipif(not PINNED, reason="earlier ones compile an optimizer otherwise")
+@pytest.mark.parametrize("key", ["object that was freed", "another optimizer"])
+def test_of_an_optimizer_each_function_that_it_passes_through_says_the_same(key):
+    nodes = run(recompiles.BY_KEY[key].help[0].before, key)[1]
+    told = [one for node in nodes for one in node.reasons[:1]]
+    assert len(told) > 2 and {one["row"] for one in told} == {key}
+    assert all(one["help"] == [recompiles.BY_KEY[key].help[0].text] for one in told)
+
+
 def test_a_function_of_random_is_named_as_the_program_names_it():
     (reason, said) = (
         "Attempted to call function marked as skipped",

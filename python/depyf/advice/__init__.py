@@ -118,6 +118,7 @@ NO_ACTION = (
     "class of a module",
     "number of modules",
     "value of objects in turn",
+    "another optimizer",
 )
 
 #: rows of what is one of a few, so that an entry is for one of them

@@ -9,6 +9,7 @@ from depyf.advice.recompiles import (
     containers,
     counters,
     floats,
+    identity,
     integers,
     lists,
     modes,
@@ -28,6 +29,7 @@ ROWS = (
     *lists.ROWS,
     *containers.ROWS,
     *objects.ROWS,
+    *identity.ROWS,
 )
 
 BY_KEY = {one.key: one for one in ROWS}

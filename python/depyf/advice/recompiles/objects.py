@@ -30,21 +30,6 @@ def f(x, scale):
 
 result = [f(torch.ones(3), torch.tensor(2.0)), f(torch.ones(3), 2.0)]
 """
-_OBJECT = """
-@torch.compile(backend="eager")
-def f(x, function):
-    return function(x) + 1
-
-result = [f(torch.ones(3), eval("lambda x: x * 2")) for _ in range(3)]
-"""
-_TWICE = """
-@torch.compile(backend="eager")
-def f(x, h, c):
-    return x * h + c
-
-zeros = torch.zeros(3)
-result = [f(torch.ones(3), *pair) for pair in ((zeros, zeros), (torch.ones(3), torch.zeros(3)))]
-"""
 _LAYERS = """
 class Layer(torch.nn.Module):
     def __init__(self, index):
@@ -323,40 +308,6 @@ def f(x, scale):
 result = [f(torch.ones(3), torch.as_tensor(scale)) for scale in (torch.tensor(2.0), 2.0)]
 """,
                 "{name} = torch.as_tensor({name})",
-            )
-        ],
-    ),
-    row(
-        "object",
-        "",
-        [
-            helps(
-                "If the program makes an object (module, function, callable) for each call, keep "
-                "one. Of objects that exist side by side, such as two optimizers, each has a "
-                "compile of its own, which is normal.",
-                _OBJECT,
-                """
-@torch.compile(backend="eager")
-def f(x, function):
-    return function(x) + 1
-
-def double(x):
-    return x * 2
-
-result = [f(torch.ones(3), double) for _ in range(3)]
-""",
-            )
-        ],
-    ),
-    row(
-        "one object for two",
-        "",
-        [
-            helps(
-                "Code for one object that is passed twice does not fit two. Pass two at each call: "
-                "of a tensor that is not changed in place, a clone.",
-                _TWICE,
-                _TWICE.replace("(zeros, zeros)", "(zeros, zeros.clone())"),
             )
         ],
     ),

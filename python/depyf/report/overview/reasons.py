@@ -149,7 +149,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
         words.describe_set(reason, floats_set(node), node.place, known_of(node.entry))
     reason["words"] = words.with_modules(reason["words"])
     reason["help"] = [words.with_modules(one) for one in reason["help"]]
-    if words.in_library(node.place[0]) and words.is_handed_on(reason["name"]):
+    handed_on = words.is_handed_on(reason["name"]) and reason["row"] not in _OF_OBJECTS
+    if words.in_library(node.place[0]) and handed_on:
         # a library's wrapper hands on what it is given: no line of the reader's passes it
         words.keep_advice_of_compile(reason, node.caller)
     if node.failure and not node.is_limit:
@@ -157,6 +158,8 @@ def _describe(node: "Node", reason: words.Said, line: int) -> None:
         reason.update(help=[], patches=[])
 
 
+#: rows of advice that is about an object, whoever passes it
+_OF_OBJECTS = ("object that was freed", "another optimizer")
 #: rows of advice that holds for what a function makes itself, too
 _OF_ANY_VALUE = (*words.SYMBOLIC, *advice.NORMAL, *advice.NO_ACTION, "kept value", "growing cache")
 

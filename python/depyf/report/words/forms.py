@@ -172,7 +172,12 @@ def _describe_type_id(found: Said, match: Match[str]) -> None:
 def _describe_object(found: Said, match: Match[str]) -> None:
     found.update(kind="object", name=match.group("name"))
     found["words"] = "`%s` is another object than before" % found["name"]
-    advise(found, "member of a set" if _of_set(match.group("type") or "") else "object")
+    of_type = match.group("type") or ""
+    if of_type.startswith("torch.optim."):
+        found["words"] = "`%s` is another optimizer than before" % found["name"]
+        advise(found, "another optimizer")
+        return
+    advise(found, "member of a set" if _of_set(of_type) else "object")
 
 
 def _describe_optimizer_state(found: Said, _: Match[str]) -> None:
@@ -371,6 +376,7 @@ def _describe_two(found: Said, match: Match[str]) -> None:
 def _describe_freed(found: Said, match: Match[str]) -> None:
     found.update(kind="object", name=match.group("name"))
     found["words"] = "an object that the compile depended on was freed: `%s`" % found["name"]
+    advise(found, "object that was freed")
 
 
 _SIZE_OF = re.compile(r"(?P<name>[a-zA-Z_][\w.\[\]'\"]*)\.size\(\)\[(?P<index>\d+)\]")
