@@ -61,6 +61,14 @@ def test_the_place_of_a_guard_is_in_its_comment(path, behind):
         assert (("_dynamo/a.py", 3) in frames.places_of_comment(comment)) == ("_dyn" in behind)
 
 
+@every_path
+def test_of_two_guards_in_one_comment_the_first_has_the_place(path):
+    first = "# if n > 3:  # %s:12 in f (why--try mark_unbacked(x, 0))" % path
+    comment = first + " and if m:  # /other.py:3 in g (_dynamo/a.py:3 in g)"
+    assert frames.parse_comment(comment) == (path, 12, "f", "if n > 3:")
+    assert frames.with_path(comment, "/n.py") == comment.replace(path + ":12", "/n.py:12")
+
+
 def test_a_comment_without_a_place_has_none():
     for comment in (
         "",

@@ -49,6 +49,8 @@ _OF_COMMENT = tuple(
         ("(?P<code>)", _PATH_OF_LINES),
     )
 )
+#: a place behind code, with more in parentheses behind it
+_BEHIND_CODE = re.compile(r"  # [^\n]{1,1000}?:\d+ in [^\s(]+ \(")
 #: of a comment that is searched; a line of a program and its path are shorter
 _LONGEST_COMMENT = 8000
 _LINE_OF_FRAME = re.compile(r'", line \d+')
@@ -105,6 +107,11 @@ def with_path(comment: str, path: str) -> str:
 
 def _match_comment(comment: str) -> Optional["Match[str]"]:
     comment = comment[:_LONGEST_COMMENT]
+    # torch joins the comments of two guards with "and"
+    first = _BEHIND_CODE.search(comment) if ") and " in comment else None
+    end = comment.find(") and ", first.end()) if first is not None else -1
+    if end >= 0 and _BEHIND_CODE.search(comment, end):
+        comment = comment[: end + 1]
     return next(filter(None, (one.match(comment) for one in _OF_COMMENT)), None)
 
 
