@@ -12,32 +12,6 @@ Arm arm_as_expression(StructureGraph& s, BlockId block, ValueId root, std::uint3
   root = s.resolve(root);
   for (ValueId v : node.body)
     if (s.is_op(v, Op::POP_TOP)) return {};
-  if (s.is_const(root)) {
-    // constants and nothing else, but for the name of a walrus
-    SmallVector<ValueId, 4> stores;
-    if (!node.body.empty() &&
-        std::find(node.body.begin(), node.body.end(), root) == node.body.end())
-      return {};
-    for (ValueId v : node.body) {
-      const Value& value = s.at(v);
-      if (s.is_const(v)) {
-        if (v != root && s.uses[v.index] > 1) return {};
-        continue;
-      }
-      if (!s.lifted.traits.named_expressions || value.kind != ValueKind::Operation ||
-          !is_name_store(value.op))
-        return {};
-      const ValueId stored = s.resolve(value.operands[0]);
-      if (!s.same_constants(stored, root)) return {};
-      stores.push_back(v);
-    }
-    ExprId constant = s.ast.constant(ConstId(s.at(root).arg), s.origin(root));
-    for (ValueId store : stores)
-      constant =
-          s.ast.expr(ExprKind::NamedExpr, {make_target(s.ast, s.lifted, store, {}), constant},
-                     UINT32_MAX, 0, s.origin(root));
-    return {constant, {}};
-  }
   // the last operation; a walrus ends in a store
   if (std::find(node.body.rbegin(), node.body.rend(), root) == node.body.rend()) return {};
   std::uint32_t saved = s.uses[root.index];

@@ -404,12 +404,6 @@ bool BlockBuilder::unpack(std::size_t position) {
     assign_target(value.operands[0], s_.ast.expr(ExprKind::Tuple, {}), v);
     return true;
   }
-  // The source must be on top, so that the finished tuple can be assigned to it.
-  if (!inner && (pending_.empty() || pending_.back().value != value.operands[0])) {
-    ExprId source;
-    if (!operand_ready(value.operands[0], source)) source = take_one(value.operands[0]);
-    pending_.push_back({value.operands[0], source, 1});
-  }
   unpacks_.push_back({v, count, value.op == Op::UNPACK_EX ? value.arg : UINT32_MAX, {}, false});
   return true;
 }

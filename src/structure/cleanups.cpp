@@ -173,7 +173,7 @@ bool Regions::strip_finally(RegionId r) {
       const auto way = std::find_if(ways.begin(), ways.end(), [&](const WayOut& one) {
         return one.copy == s_[b].edges[k].to;
       });
-      if (way != ways.end()) lead_past_copy(b, k, *way, r);
+      if (way != ways.end()) lead_past_copy(b, k, *way);
     }
   return true;
 }
@@ -227,7 +227,7 @@ void Regions::keep_continues(RegionId r, std::span<const BlockId> protects,
       jump.take_position(s_[way.after]);
     else
       jump.term_offset = s_.first_offset(way.copy);
-    jump.jump_to(inside(way.after, r) ? way_back_into(r, jump, way.after) : way.after);
+    jump.jump_to(way.after);
     jump.jump = JumpRole::Continue;
     const BlockId id = s_.add_node(jump);
     for (BlockId b : protects)
@@ -289,6 +289,7 @@ bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
       continue;
     }
     const BlockId after = ways[i].after = split(behind[i]);
+    if (inside(after, r)) throw Error("structure: a `finally` leads back into its statement");
     s_[after].behind_copy = true;
     // a later copy may end in the block that was just split
     for (std::size_t j = i + 1; j < ways.size(); ++j)
@@ -298,7 +299,7 @@ bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
   return true;
 }
 
-void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
+void Regions::lead_past_copy(BlockId b, int k, const WayOut& way) {
   Node& node = s_[b];
   Edge& edge = node.edges[k];
   if (!way.completes) {
@@ -326,23 +327,8 @@ void Regions::lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r) {
     throw Error(
         "structure: the code after a copy of a `finally` body wants other values than the way into "
         "the copy has");
-  if (!inside(way.after, r) || wanted != 0) {
-    edge = Edge{way.after, wanted == edge.args.size() ? edge.args : std::span<ValueId>(),
-                edge.written};
-    return;
-  }
-  const BlockId outside = way_back_into(r, node, way.after);
-  s_[b].edges[k] = Edge{outside, {}};
-}
-
-BlockId Regions::way_back_into(RegionId r, const Node& from, BlockId to) {
-  Node between;
-  between.behind_copy = true;
-  between.region = s_.regions[r.index].parent;
-  between.term_offset = from.term_offset;
-  between.term_line = from.term_line;
-  between.jump_to(to);
-  return s_.add_node(between);
+  edge =
+      Edge{way.after, wanted == edge.args.size() ? edge.args : std::span<ValueId>(), edge.written};
 }
 
 bool Regions::unbinds_name(RegionId r) const {

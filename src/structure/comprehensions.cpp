@@ -254,7 +254,6 @@ std::vector<ExprId> read_by_removed(StructureGraph& s, ExprId comprehension,
     for (ExprId kid : e.kids)
       if (kid) work.emplace_back(kid, scope);
   }
-  if (scopes.size() == 1) return out;
   FlatMap<bool> known = std::move(scopes[0].reads);
   for (ValueId v : saved)
     if (s.at(v).arg < code.slots.size()) known[code.slots[s.at(v).arg].name.index] = true;

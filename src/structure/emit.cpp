@@ -435,13 +435,7 @@ void Emitter::gen_if(std::uint32_t b, ExprId test, std::uint32_t l, const Contex
       if (terminates(then) && terminates(rest)) mark_end(st);
       done.body = close(then);
       done.orelse = close(rest);
-      if (done.body.empty() && !done.orelse.empty() && !else_written && !falls &&
-          negation_is_free(s_.ast, done.e[0])) {
-        done.e[0] = negate(s_.ast, s_.ast[st].e[0]);
-        Stmt& again = s_.ast[st];
-        again.body = again.orelse;
-        again.orelse = {};
-      } else if (done.body.empty()) {
+      if (done.body.empty()) {
         const std::span<StmtId> pass = only_pass();
         s_.ast[st].body = pass;
       }

@@ -102,25 +102,11 @@ class Finder {
     v = s_.resolve(v);
     if (!v || s_.at(v).block == block_) return false;
     const Value& value = s_.at(v);
-    switch (value.kind) {
-      case ValueKind::Operation:
-        return value.op != Op::LOAD_FAST_AND_CLEAR;
-      case ValueKind::Result:
-        return !s_.is_op(value.operands[0], Op::WITH_ENTER) &&
-               !s_.is_op(value.operands[0], Op::ASYNC_WITH_ENTER);
-      case ValueKind::Param:
-      case ValueKind::Select:
-        return true;
-      case ValueKind::Null:
-      case ValueKind::Exception:
-      case ValueKind::ExceptionType:
-      case ValueKind::Traceback:
-      case ValueKind::Previous:
-      case ValueKind::Lasti:
-      case ValueKind::Statements:
-        return false;
-    }
-    return false;
+    if (value.kind == ValueKind::Operation) return value.op != Op::LOAD_FAST_AND_CLEAR;
+    if (value.kind == ValueKind::Result)
+      return !s_.is_op(value.operands[0], Op::WITH_ENTER) &&
+             !s_.is_op(value.operands[0], Op::ASYNC_WITH_ENTER);
+    return value.kind == ValueKind::Param || value.kind == ValueKind::Select;
   }
 
   /// Not the collection that a comprehension fills: it may have a condition more.

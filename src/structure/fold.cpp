@@ -230,7 +230,6 @@ class Folder : Arms {
         return true;
       }
       const ValueId second = s_.resolve(arm.value);
-      if (s_.is_op(second, Op::EXC_MATCH)) continue;  // the next `except` clause
       for (int k = 1; k >= 0; --k) {
         // `and`: the arm's false edge goes where a's false edge goes. k is the arm's edge that
         // joins `other`.

@@ -129,10 +129,8 @@ class Regions {
   /// Every `continue` has a copy of the body of its own, before that of the statement's end: such a
   /// way becomes a block of the statement.
   void keep_continues(RegionId r, std::span<const BlockId> protects, std::span<const WayOut> ways);
-  /// A way from inside of the statement out of it and into it again: a block outside says so.
-  BlockId way_back_into(RegionId r, const Node& from, BlockId to);
   /// Leads the edge of block `b` straight after the copy.
-  void lead_past_copy(BlockId b, int k, const WayOut& way, RegionId r);
+  void lead_past_copy(BlockId b, int k, const WayOut& way);
   /// `name = None; del name` as a region's handler: what `except … as name` leaves behind.
   bool unbinds_name(RegionId r) const;
   /// A returned value that was computed before the exit: the return belongs to the protected code.

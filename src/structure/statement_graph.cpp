@@ -149,8 +149,6 @@ void StatementGraph::add_ends_of_iterators() {
   for (std::uint32_t b = 0; b < blocks_ && !loop_of_iterator.entries().empty(); ++b) {
     const Node& node = s_.nodes[b];
     if (!node.alive || node.jump == JumpRole::Break || node.in_place) continue;
-    if (in_source_order() && node.term == TermKind::Return && s_.is_function())
-      continue;  // drops the iterator itself
     for (ValueId v : node.body) {
       if (s_.is_const(v)) continue;
       if (!s_.is_op(v, Op::POP_TOP)) break;
