@@ -175,3 +175,25 @@ def exception_said(error: BaseException) -> str:
 
 _ARGUMENTS = BaseException.__dict__["args"]
 _EXACT = (str, int, float, bool, bytes, type(None))
+
+
+def default_values(function: types.FunctionType) -> "Dict[str, Any]":
+    """The default of each parameter that has one. As in a call (CPython's `initialize_locals`), the
+    last of `__defaults__` belongs to the last positional parameter, and of `__kwdefaults__` the
+    names of keyword-only parameters count.
+    """
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    keyword_only = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    given = function.__defaults__ or ()
+    found = dict(zip(reversed(positional), reversed(given)))
+    for name, value in (plain_dict(function.__kwdefaults__) or {}).items():
+        if type(name) is str and name in keyword_only:
+            found[name] = value
+    return found
+
+
+def surplus_defaults(function: types.FunctionType) -> bool:
+    """Whether the function has a default that no parameter takes."""
+    given = len(function.__defaults__ or ()) + len(plain_dict(function.__kwdefaults__) or {})
+    return given > len(default_values(function))

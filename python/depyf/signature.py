@@ -11,7 +11,7 @@ import math
 import types
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
-from depyf.plain import is_one_of, module_of, plain_dict
+from depyf.plain import default_values, is_one_of, module_of, plain_dict
 
 _CO_VARARGS = 0x4
 _CO_VARKEYWORDS = 0x8
@@ -47,11 +47,7 @@ def signature(
     if code.co_flags & _CO_VARKEYWORDS:
         order.append(rest.pop(0))
 
-    given = function.__defaults__ or ()
-    defaults = dict(
-        zip(positional[max(0, len(positional) - len(given)) :], given[-len(positional) :])
-    )
-    defaults.update(plain_dict(function.__kwdefaults__) or {})
+    defaults = default_values(function)
     namer = _Namer(function.__globals__, defaults.values())
     annotations = _annotations(function, code, namer)
 

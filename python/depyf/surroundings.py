@@ -12,11 +12,19 @@ import sys
 import types
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from depyf.plain import code_objects, is_one_of, plain_dict, text_of
+from depyf.plain import (
+    code_objects,
+    default_values,
+    is_one_of,
+    plain_dict,
+    surplus_defaults,
+    text_of,
+)
 
 _MISSING = object()
-# Of integers that are shown.
+# Of integers that are shown, and of items of a tuple.
 _MOST_BITS = 1000
+_MOST_SHOWN = 8
 # Values that are compared by what they are; every other one by identity.
 _LITERALS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
 
@@ -53,13 +61,14 @@ _MOST_VALUES = 10000
 
 def compare_surroundings(f: types.FunctionType, g: types.FunctionType) -> Tuple[str, List[str]]:
     """('', what was ignored), or 'different' or 'unproven' with the reason."""
-    for what in ("__defaults__", "__kwdefaults__"):
-        verdict, reason = _compare_values(
-            "default values", _by_name(f, what), _by_name(g, what), "the default of %s"
-        )
-        if verdict:
-            return verdict, [reason]
+    verdict, reason = _compare_values(
+        "default values", default_values(f), default_values(g), "the default of %s"
+    )
+    if verdict:
+        return verdict, [reason]
     ignored = []
+    if surplus_defaults(f) or surplus_defaults(g):
+        ignored.append("ignored: default values that no parameter takes")
     cells_f, cells_g = f.__closure__ or (), g.__closure__ or ()
     names = f.__code__.co_freevars
     verdict, reason = _compare_values(
@@ -139,8 +148,7 @@ def _what_reads_all(function: types.FunctionType, used: List[str]) -> Set[str]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     values = [(name, _global(function, name)) for name in used]
     values += [(name, _content(cell)) for name, cell in cells]
-    for what in ("__defaults__", "__kwdefaults__"):
-        values += [(_key(name), value) for name, value in _by_name(function, what).items()]
+    values += default_values(function).items()
     found.update(named for value in consts for named in _readers_in(value))
     return found.union(name for name, value in values if _readers_in(value))
 
@@ -301,14 +309,6 @@ def _called_builtins(code: types.CodeType) -> Set[str]:
     return {name for op, name in _CALLED_BY.items() if opcode.opmap[op] in ran}
 
 
-def _by_name(function: types.FunctionType, what: str) -> Any:
-    values = getattr(function, what) or ()
-    if issubclass(type(values), dict):
-        return plain_dict(values)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return dict(zip(names[len(names) - len(values) :], values))
-
-
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
@@ -350,10 +350,10 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
     if set(first) != set(second):
         return "different", "%s of %s, but the other has those of %s" % (
             what,
-            ", ".join(sorted(map(_key, first))) or "nothing",
-            ", ".join(sorted(map(_key, second))) or "nothing",
+            ", ".join(sorted(first)) or "nothing",
+            ", ".join(sorted(second)) or "nothing",
         )
-    for name in sorted(first, key=_key):
+    for name in sorted(first):
         a, b = first[name], second[name]
         same = _same(a, b)
         if same is True:
@@ -370,15 +370,10 @@ def _compare_values(what: str, first: Any, second: Any, one: str) -> Tuple[str, 
     return "", ""
 
 
-def _key(name: Any) -> str:
-    """A name; CPython takes other objects as keys of `__kwdefaults__`, too."""
-    return name if type(name) is str else "an object of type %s" % _type_name(name)
-
-
 def _alike(first: Dict[str, Any], second: Dict[str, Any]) -> Optional[Tuple[str, str]]:
     """Two names that have one object on one side, and two equal ones on the other."""
     seen: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
-    for name in sorted(first, key=_key):
+    for name in sorted(first):
         known = [names.setdefault(id(v[name]), name) for names, v in zip(seen, (first, second))]
         if known[0] != known[1]:
             return min(known), name
@@ -420,7 +415,11 @@ def _type_name(value: Any) -> str:
 def _shown(value: Any) -> str:
     if value is _MISSING:
         return "missing"
-    if type(value) is int and value.bit_length() > _MOST_BITS:
-        return "an integer of %d bits" % value.bit_length()  # CPython may refuse to write it
-    text = repr(value) if is_one_of(type(value), _LITERALS) else "of type %s" % _type_name(value)
+    items = value if type(value) is tuple else (value,)
+    if len(items) > _MOST_SHOWN or not all(is_one_of(type(one), _LITERALS) for one in items):
+        return "of type %s" % _type_name(value)
+    for one in items:
+        if type(one) is int and one.bit_length() > _MOST_BITS:
+            return "an integer of %d bits" % one.bit_length()  # CPython may refuse to write it
+    text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

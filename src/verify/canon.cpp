@@ -383,7 +383,7 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-std::string describe_const(const Module& module, ConstId id) {
+std::string describe_const(const Module& module, ConstId id, unsigned depth) {
   if (id.index >= module.consts.size()) return "a constant out of range";
   const Const& value = module[id];
   const auto number = [](double x) {
@@ -435,9 +435,10 @@ std::string describe_const(const Module& module, ConstId id) {
     if (i == 4) return out + "…)";
     const bool nested =
         value.items[i].index < module.consts.size() && !module[value.items[i]].items.empty();
-    out += nested ? "…" : describe_const(module, value.items[i]);
+    out += nested && depth == 0 ? "…" : describe_const(module, value.items[i], depth - nested);
   }
-  return out + ")";
+  const bool single = value.kind == ConstKind::Tuple && value.items.size() == 1;
+  return out + (single ? ",)" : ")");
 }
 
 }  // namespace depyf::verify_detail

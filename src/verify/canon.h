@@ -170,6 +170,6 @@ struct Difference {
 /// `text` as Python would write it, cut to a readable length.
 std::string quoted(std::string_view text);
 /// A short form of a constant, for messages.
-std::string describe_const(const Module& module, ConstId id);
+std::string describe_const(const Module& module, ConstId id, unsigned depth = 2);
 
 }  // namespace depyf::verify_detail

@@ -1090,12 +1090,50 @@ def test_names_inside_that_differ_are_said():
     assert not depyf.compare(one, other, names=True)
 
 
-def test_odd_keys_of_keyword_defaults_are_compared():
+def test_defaults_are_compared_by_the_parameters_that_take_them():
+    import depyf
+
+    def made(defaults, **keyword_only):
+        made = _function("def f(a, b=1, *, c=1):\n    return a, b, c\n")
+        made.__defaults__, made.__kwdefaults__ = defaults, dict(keyword_only)
+        return made
+
+    one = made((2, 3), c=4)
+    for same in (made((1, 2, 3), c=4), made((2, 3), c=4, z=5, a=6), made((0, 0, 2, 3), c=4)):
+        assert same(c=7) == one(c=7) and same(8) == one(8)
+        result = depyf.compare(one, same)
+        assert result and "no parameter takes" in result.ignored
+    other = made((3, 2, 3), c=4)
+    assert depyf.compare(one, other) and other() == one()
+    assert depyf.compare(one, made((2, 4), c=4)).verdict == "different"
+    assert depyf.compare(one, made((2, 3), z=4)).verdict == "different"
+    assert "def f(a=2, b=3, *, c=4)" in depyf.decompile(made((1, 2, 3), c=4, a=6))
+
+
+def test_odd_keys_of_keyword_defaults_are_no_defaults():
     import depyf
 
     one, other = (_function("def f(*, a=1):\n    return a\n") for _ in range(2))
     other.__kwdefaults__ = {1: 2}
-    assert "an object of type int" in depyf.compare(one, other).detail
+    assert "of a, but the other has those of nothing" in depyf.compare(one, other).detail
+    other.__kwdefaults__ = {"a": 1, 1: 2}
+    assert depyf.compare(one, other)
+
+
+def test_reasons_show_in_what_constants_differ():
+    import depyf
+
+    def made(default, value):
+        f = _function("def f(a=1):\n    return a\n")
+        f.__defaults__ = (default,)
+        code = _function("def f():\n    return 'x'\n").__code__
+        consts = tuple(value if one == "x" else one for one in code.co_consts)
+        return f, code.replace(co_consts=consts)
+
+    (f, code), (g, other) = made((0.0,), ((0j,), 1)), made((-0.0,), ((-0j,), 1))
+    assert "(0.0,), but the other's is (-0.0,)" in depyf.compare(f, g).detail
+    told = depyf.compare(code, other).detail
+    assert "((complex(0.0, 0.0),), 1)" in told and "((complex(-0.0, -0.0),), 1)" in told
 
 
 def test_values_that_cannot_be_written_are_compared():
