@@ -73,9 +73,12 @@ class Follower:
             self._restore()
 
     def in_child(self) -> None:
-        """Opens a block of this process, a forked one, when it first compiles, if it has torch."""
+        """Opens a block of this process, a forked one, when it first compiles, if it has torch.
+
+        What waits in the parent for the import of torch waits in this process, too.
+        """
         capture = sys.modules.get("depyf.torch.capture")
-        if self._open and capture is not None:
+        if self._open and capture is not None and "torch" in sys.modules:
             capture.follow_in_child(self.open_block)
 
     def open_block(self) -> None:

@@ -1184,6 +1184,7 @@ def test_what_a_child_of_os_fork_compiles_is_in_the_report(start, tmp_path, when
     done = start("--dump", "out", "forking.py", when)
     assert done.returncode == 0 and done.stdout.split("\n")[0] == "[3, 4]", done.stderr
     assert "of 3 processes" in done.stderr and "3 compiles of 3 functions" in done.stderr
+    assert "of another block" not in done.stderr  # each process has one
     for folder in sorted((tmp_path / "out").glob("worker_*")):
         assert [one["name"] for one in dumped.load(folder)["functions"]] == ["double"]
 
