@@ -217,10 +217,8 @@ class Records:
 
     def _takes(self, context: Any, compile_id: str) -> bool:
         """Whether a record belongs here: after the end, only of what began before."""
-        begun = (context is not None and id(context) in self._by_context) or (
-            context is None and compile_id in self._by_id
-        )
-        return (self.open or begun) and self.has_room(context, compile_id)
+        begun = self.open or self.is_begun(context, compile_id)
+        return begun and self.has_room(context, compile_id)
 
     def on_trace(
         self,
@@ -406,7 +404,7 @@ class Records:
     def on_text(self, stage: str, text: str, context: Any, compile_id: str, attempt: int) -> None:
         """Handles a text that torch logs and does not trace."""
         with self._lock:
-            if not self.has_room(context, compile_id):
+            if not self._takes(context, compile_id):
                 return
             self._add(
                 self.entry_of(context, compile_id),
@@ -426,7 +424,7 @@ class Records:
         """Handles a text, or figures, that stand in for a record where torch traces none."""
         name, payload = (kind, text) if figures else read_logged(kind, text)
         with self._lock:
-            if not self.has_room(context, compile_id):
+            if not self._takes(context, compile_id):
                 return
             if kind == "guards":
                 self.entry_of(context, compile_id)._logged_guards.append(text)

@@ -451,6 +451,8 @@ class Session(Rests):
 
         To be asked after the block.
         """
+        if compat.trace_logger() is None:
+            return False  # torch 2.2 does not tell of which compile a backward is
         if self._awaited is None:
             self._awaited = list(self.run.entries())
         while self._awaited and not waits_for_backward(self._awaited[-1]):
