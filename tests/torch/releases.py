@@ -13,20 +13,16 @@ TORCH = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:
 LATER = (
     (
         (2, 4),
-        "it has no structured trace: nothing tells of frames that it gives up, of limits, of"
-        " stacks, or when a compile began",
+        "it has no structured trace: nothing tells of frames that it gives up, of limits, or when a"
+        " compile began",
         "advice::test_a_run_in_which_nothing_was_compiled_says_so"
-        " callers::test_a_call_at_a_break_is_told_at_its_own_line"
-        " callers::test_a_call_in_the_rest_of_a_function_stands_at_its_own_line"
         " callers::test_each_compile_stands_below_the_entry_whose_code_called_it"
-        " callers::test_the_stack_has_all_frames_at_lines_of_the_program"
         " callers::test_what_a_function_without_code_calls_stands_below_it_at_each_call"
         " failures::test_a_block_inside_another_one_in_the_same_folder"
         " failures::test_a_block_that_ends_after_one_in_whose_middle_it_began"
         " first_read::test_a_readme_lists_the_compiles_of_a_function_without_a_break"
         " first_read::test_the_page_has_the_order_and_the_figures_of_readme"
         " given_up::test_a_function_at_its_limit_keeps_what_it_has"
-        " given_up::test_a_function_that_never_had_anything_to_compile_is_told_of"
         " given_up::test_a_function_with_nothing_to_compile"
         " given_up::test_a_side_that_ran_as_plain_python_has_one_name_in_all_files"
         " given_up::test_each_name_of_a_resume_function_is_told_where_it_is_read"
@@ -44,10 +40,20 @@ LATER = (
         " toy_dump::test_captured_graphs_are_tables_in_one_file"
         " unfinished::test_a_killed_program_leaves_a_report"
         " words_of_a_dump::test_a_backward_pass_is_called_so"
-        " words_of_a_dump::test_an_exception_of_the_program_is_named_with_its_line"
         " words_of_a_dump::test_breaks_are_told_in_plain_words_and_never_cut"
         " words_of_a_dump::test_code_that_torch_threw_away_is_said_to_run_nowhere"
         " words_of_a_dump::test_it_is_drawn_below_its_tracing_after_the_forward",
+    ),
+    (
+        (2, 4),
+        "the text of its graphs has no shapes, so there is no table of them",
+        "session::test_a_dump_of_a_captured_run_raises_where_it_is_not_whole"
+        "[Captured_Graph.tables.txt-Captured_Graph.tables.txt]",
+    ),
+    (
+        (2, 4),
+        "it raises IndexError itself for a step of SGD with momentum",
+        "callers::test_a_call_at_a_break_is_told_at_its_own_line",
     ),
     (
         (2, 4),

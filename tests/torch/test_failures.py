@@ -20,7 +20,7 @@ import depyf
 import pytest
 import torch
 import warm
-from processes import environment, function_of
+from processes import environment, function_of, named_regions
 from programs import readme_of
 from depyf import files, summary
 from depyf.torch import DepyfWarning
@@ -319,7 +319,9 @@ def test_what_is_written_and_said_needs_no_current_folder(tmp_path, without_a_fo
     assert terminal.place(page, 3) == page + ":3" and terminal.place("a.py") == "a.py"
     assert "file://" + page in terminal.place(page, None, True)
     assert paths.absolute("a.py") == paths.real("a.py") == "a.py"
-    assert "%s:" % os.path.abspath(__file__) in str(depyf.profile(compiled(double), x, calls=1))
+    said = str(depyf.profile(compiled(double), x, calls=1))
+    # torch 2.4's profiler tells that compiled code runs, and not which
+    assert ("%s:" % os.path.abspath(__file__) in said) == bool(named_regions())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps the current folder")

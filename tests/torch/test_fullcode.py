@@ -134,9 +134,15 @@ def blocks_around_a_loop(x, last):
 
 def test_a_resume_function_with_an_iterator_between_two_blocks_has_its_source(tmp_path):
     """Torch's own code for it has two depths of the stack where a `with` swallows an exception."""
-    run, module = dumped(tmp_path, blocks_around_a_loop, [((torch.ones(2), 1), {})])
+    with depyf.prepare_debug(str(tmp_path / "dump")) as run:
+        torch.compile(blocks_around_a_loop, backend="eager", dynamic=False)(torch.ones(2), 1)
     assert not run.problems
-    text = (tmp_path / "dump" / "full_code_for_blocks_around_a_loop_0.py").read_text()
+    path = tmp_path / "dump" / "full_code_for_blocks_around_a_loop_0.py"
+    if not path.exists():
+        (given_up,) = [one for one in run.entries() if one.breaks]
+        assert given_up.code is None and "in a for/while loop" in given_up.breaks[0].text
+        pytest.skip("this torch makes no code of it at all")
+    text, module = path.read_text(), load(path)
     resumed = [
         one for name, one in vars(module).items() if name.startswith("__original_code_for__")
     ]
@@ -216,7 +222,9 @@ def test_guards_that_all_entries_have_are_written_once(tmp_path):
         part = part.partition("\ndef ")[0]
         assert "L['net'].calls == %d" % entry.index in part
         assert "and __guards_of_all_for_counted(L, G)" in part
-    assert "size=[2, 3]" in shared and "size=[2, 3]" not in "".join(own)
+    # torch 2.2 has the sizes of all tensors in one guard, whose text has none
+    of_size = "size=[2, 3]" if TORCH >= (2, 4) else "__unmarked(L['x'], 'dynamic')"
+    assert of_size in shared and of_size not in "".join(own)
     for calls in range(4):  # the last is that of no entry
         net.calls = calls
         want = torch_takes(run, "counted", {"net": net, "x": x})

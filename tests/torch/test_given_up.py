@@ -8,6 +8,7 @@ import pytest
 
 import depyf
 from depyf import advise, summary
+from depyf.report import document, overview
 
 torch = pytest.importorskip("torch")
 
@@ -418,6 +419,38 @@ def test_the_files_of_many_compiles_are_told_in_one_line(tmp_path):
     )
     for k in range(4):
         assert (tmp_path / ("__transformed_code_%d_for_%s.py" % (k, told.group(1)))).exists()
+
+
+@pytest.mark.parametrize("branch", [False, True])
+def test_a_break_in_a_loop_is_not_said_to_be_nothing_to_compile(tmp_path, branch):
+    """Torch up to 2.4 tells of it in its log alone: of a branch, and of a second compile."""
+    count = 2
+
+    def rounds(x, k):
+        for _ in range(count):
+            x = x + k
+            if branch and x.sum() > 0:
+                x = x * 2
+            elif not branch:
+                torch._dynamo.graph_break()
+        return x
+
+    def other(x, k):
+        return rounds(x, k)
+
+    with depyf.prepare_debug(str(tmp_path)):
+        for function in (rounds, other):
+            for _ in range(2):  # what torch knows of the first is gone
+                torch._dynamo.reset()
+                torch.compile(function, backend="eager")(torch.ones(3), 1)
+    nodes = overview.nodes_of([document.fit(document.load(str(tmp_path)))])
+    found = [node for node in nodes if node.called in ("rounds", "other")]
+    assert len(found) >= 4, [node.called for node in nodes]
+    for node in found:
+        assert not node.failure or node.failure["row"] != "nothing to compile"
+        assert node.breaks, node.called
+        assert all(one["line"] for one in node.breaks)
+    assert "found nothing to compile" not in readme_of(tmp_path)
 
 
 def test_a_break_that_is_called_in_a_loop_or_a_try_is_told_with_its_way(tmp_path):

@@ -21,6 +21,8 @@ def read_logged(kind: str, text: str) -> Tuple[str, str]:
     """The name that a text of torch's log has in the structured trace of later versions, and what
     is its payload; "" for others.
     """
+    if kind == "graph_breaks_in_loops":  # its logger has other texts, too
+        return ("dynamo_graph_break_reason" if text.startswith("Graph break: ") else ""), text
     if kind == "graph_breaks":
         return "dynamo_graph_break_reason", text
     if kind == "ddp_graphs":

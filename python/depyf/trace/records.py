@@ -305,11 +305,12 @@ class Records:
             return
         found = parse_break(record.payload, record.attempt)
         # torch starts a frame again because of a break, and reports this break a second time
-        if all(
-            (known.reason, known.location) != (found.reason, found.location)
-            for known in entry.breaks
-        ):
-            entry.breaks.append(found)
+        for known in entry.breaks:
+            if (known.reason, known.location) == (found.reason, found.location):
+                if found.text.startswith(known.text):  # and that it is in a loop
+                    known.text = found.text
+                return
+        entry.breaks.append(found)
 
     def _on_reasons(self, entry: Entry, record: _Record) -> None:
         if record.payload is None:

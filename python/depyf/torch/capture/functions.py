@@ -135,10 +135,7 @@ class Functions(Problems):
         if code is None:
             return
         self._without_code[id(code)] = (LiveObject(code), entry)
-        if not entry.user_stack:  # of a function at its limit torch tells no beginning
-            own = {"filename": file_of(code), "line": code.co_firstlineno, "name": name_of(code)}
-            frames = [*compat.calling_frames(), dict(own, loc="")]
-            entry.user_stack = stack_lines(frames, self.interned_names())
+        self._begun_at_hand(entry, code)  # of a function at its limit torch tells no beginning
         if RESUME_CODE.match(name_of(code)):
             whole, line = resumed(name_of(code))
             rest = self._origin(code, None)
@@ -151,6 +148,15 @@ class Functions(Problems):
         found = self._origin(code, compat.frame_globals())
         if found is not None:
             entry.qualname, entry.through = found.qualname, found.through
+
+    def _begun_at_hand(self, entry: Entry, code: types.CodeType) -> None:
+        """Takes the stack of the thread, where torch told none, for that with which the compile
+        that is at hand began.
+        """
+        if not entry.user_stack:
+            own = {"filename": file_of(code), "line": code.co_firstlineno, "name": name_of(code)}
+            frames = [*compat.calling_frames(), dict(own, loc="")]
+            entry.user_stack = stack_lines(frames, self.interned_names())
 
     def _entry_qualname(
         self, function: Function, code: types.CodeType, scope: Optional[Dict[str, Any]]

@@ -62,10 +62,6 @@ def _with_all_frames(details: Any) -> Any:
     return dict(details, stack=frames + stack[-1:])
 
 
-#: of what torch logs in place of records: graphs of AOTAutograd and figures with the higher one
-_LEVELS = (logging.DEBUG, logging.INFO)
-
-
 class _TakeText(logging.Filter):
     """Hands each text of a logger to `take`, which must not raise. The text goes on to the log only
     if its level was enabled before, and logging is not disabled.
@@ -214,7 +210,7 @@ class Hub:
     def _release_filters(self) -> None:
         for logger, taker in self._filters:
             logger.removeFilter(taker)
-            for level in _LEVELS:
+            for level in compat.levels_of(""):
                 compat.stop_asking(logger, level)
         for end in self._fusion:
             end()
@@ -226,7 +222,7 @@ class Hub:
         taker = _TakeText(take, logger.getEffectiveLevel())
         self._filters.append((logger, taker))
         logger.addFilter(taker)
-        for level in _LEVELS:
+        for level in compat.levels_of(kind):
             compat.ask_for(logger, level)
 
     def _attach_artifacts(self) -> None:

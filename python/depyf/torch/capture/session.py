@@ -178,6 +178,8 @@ class Session(Rests):
             entry.hooked = True
             entry._home = text_of(scope.get("__name__")) if scope is not None else ""
             function.entries.append(entry)
+            if compat.trace_logger() is None:
+                self._begun_at_hand(entry, code)
             self._read_names(entry, new_code, scope)
             self._read_rests(entry, function, code, new_code, scope)
             if not entry.reasons:

@@ -2,9 +2,11 @@
 
 import logging
 import sys
-from typing import Any, Callable, Dict, Optional
+import traceback
+import types
+from typing import Any, Callable, Dict, Optional, Tuple
 
-from depyf.plain import name_of
+from depyf.plain import file_of, name_of
 from depyf.torch.compat.probes import DYNAMO_HOOKS, note_unavailable, probe
 from depyf.torch.compat.records import find_trace_structured
 from depyf.torch.compat.unseen import find_set_eval_frame, untraced
@@ -182,9 +184,48 @@ def artifact_loggers() -> Dict[str, logging.Logger]:
         for kind, (module, artifact) in _ARTIFACT_LOGGERS.items()
         if module in sys.modules and (kind == "graph_breaks" or not traced)
     }
+    if "torch._dynamo.symbolic_convert" in sys.modules:
+        found[BREAKS_IN_LOOPS] = logging.getLogger("torch._dynamo.symbolic_convert")
     if not traced:
         found[METRICS] = logging.getLogger("torch._utils_internal")
     return found
+
+
+#: the kind of a text that torch logs where it gives a frame up since it breaks in a loop. Up to 2.4
+#: that is all it tells of a branch there, and of a break at a line whose break it told before.
+BREAKS_IN_LOOPS = "graph_breaks_in_loops"
+_IN_LOOP = "Skipping frame because there is a graph break in a for/while loop"
+
+
+def levels_of(kind: str) -> Tuple[int, ...]:
+    """The levels at which torch logs texts of a kind: graphs of AOTAutograd and figures as `INFO`.
+
+    The logger of breaks in loops also gets each instruction that is traced, as `DEBUG`.
+    """
+    return (logging.INFO,) if kind == BREAKS_IN_LOOPS else (logging.DEBUG, logging.INFO)
+
+
+def _break_in_loop() -> str:
+    """The graph break for which the frame at hand is given up, as torch 2.2 logs one outside of
+    loops.
+    """
+    frame: Optional[types.FrameType] = sys._getframe(1)
+    while frame is not None and not file_of(frame.f_code).endswith("symbolic_convert.py"):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    found: Dict[str, Any] = frame.f_locals
+    error, translator = found.get("excp"), found["self"]
+    if error is not None:
+        reason, stack = _reason_of(error), list(error.real_stack)
+    else:  # torch raises no exception at a branch
+        reason, stack = "Data-dependent jump", [translator.frame_summary()]
+    lines = "".join(traceback.format_list(stack))
+    return "Graph break: %s from user code at:\n%s%s" % (reason, lines, _IN_LOOP)
+
+
+def _reason_of(error: BaseException) -> str:
+    return " ".join(str(error).partition("\n\nfrom user code")[0].split())
 
 
 def _traced_breaks() -> Any:
@@ -210,8 +251,9 @@ def logged_text(record: logging.LogRecord) -> str:
     text = record.getMessage()
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and text.startswith("Graph break: from user code"):
-        reason = " ".join(str(error).partition("\n\nfrom user code")[0].split())
-        text = text.replace("Graph break:", "Graph break: " + reason, 1)
+        text = text.replace("Graph break:", "Graph break: " + _reason_of(error), 1)
+    elif text.startswith(_IN_LOOP):
+        text = _break_in_loop()
     return text
 
 
