@@ -21,6 +21,7 @@ import torch  # noqa: E402
 import torch._dynamo  # noqa: E402
 import torch._inductor.config  # noqa: E402
 
+from even_times import evenly_timed  # noqa: E402
 from programs import TORCH  # noqa: E402
 
 import depyf  # noqa: E402
@@ -2400,23 +2401,6 @@ def run_of_program(text, path):
     with torch._dynamo.config.patch(), depyf.capture() as found:
         exec(compile(text, str(path), "exec"), {"torch": torch, "__name__": "program"})
     return evenly_timed(dict(found.to_json(), program=str(path)))
-
-
-_TIMES = re.compile(r"(compile_time|time_before_restart)(_us|_s)$|^duration_us$")
-
-
-def evenly_timed(document):
-    """A document in which each compile took a second, half of it before torch began again: the
-    seconds of this machine decide nothing.
-    """
-    entries = [one for each in document["functions"] for one in each["entries"]]
-    for entry in entries + document["unattributed"]:
-        metrics, entry["backward_metrics"] = entry["metrics"], {}
-        for name in [one for one in metrics if _TIMES.search(one)]:
-            del metrics[name]
-        metrics["dynamo_cumulative_compile_time_us"] = 1000000
-        metrics["dynamo_compile_time_before_restart_us"] = 500000
-    return document
 
 
 @pytest.mark.skipif(TORCH < (2, 13), reason="the guards are of torch 2.13")

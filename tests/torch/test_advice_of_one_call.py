@@ -4,11 +4,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+from even_times import evenly_timed  # noqa: E402
 from followed import run  # noqa: E402
 
 from programs import TORCH  # noqa: E402
 
 from depyf import advise  # noqa: E402
+from depyf.advise.listing import Advice  # noqa: E402
 from depyf.advise.wording import saving  # noqa: E402
 
 pytestmark = pytest.mark.skipif(TORCH < (2, 13), reason="the advice is of torch 2.13")
@@ -154,7 +156,8 @@ def test_the_page_has_the_patches_of_the_changes_and_ends_with_what_they_leave_n
     from depyf.report import page as pages
     from depyf.report.page import front
 
-    advice = advice_of(TURNED.replace(BREAK, "print('met')"), tmp_path)
+    found = advice_of(TURNED.replace(BREAK, "print('met')"), tmp_path)
+    advice = Advice(evenly_timed(found.document))
     rows = front.cause_rows(advice)
     shown = list(advice.patches().values())
     assert shown and shown == [row["patch"] for row in rows if row["patch"]]
