@@ -3,6 +3,8 @@ thread, as without depyf.
 """
 
 import collections
+import contextlib
+import functools
 import gc
 import locale
 import logging
@@ -35,29 +37,54 @@ _ROTATES = ("<string>", "<lambda>") if sys.version_info < (3, 10) else None
 # ---- what Dynamo looks at ------------------------------------------------------------------------
 
 
+@contextlib.contextmanager
+def told_of_frames(convert_frame, note):
+    """Calls `note` with each frame that Dynamo looks at."""
+    if hasattr(convert_frame, "ConvertFrameAssert"):
+        owner, name = convert_frame.ConvertFrameAssert, "__call__"
+    else:  # a function of torch 2.2 makes what looks at them
+        owner, name = convert_frame, "convert_frame_assert"
+    original = getattr(owner, name)
+
+    def spy(self, frame, *arguments, **keywords):
+        note(frame)
+        return original(self, frame, *arguments, **keywords)
+
+    def making(*arguments, **keywords):
+        look = original(*arguments, **keywords)
+
+        @functools.wraps(look)
+        def spy(frame, *others, **named):
+            note(frame)
+            return look(frame, *others, **named)
+
+        return spy
+
+    setattr(owner, name, making if owner is convert_frame else spy)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
 def looked_at(action):
     """Frames that Dynamo looked at while `action` ran, how often each, and what it counted."""
     from torch._dynamo import convert_frame
     from torch._dynamo.utils import counters
 
-    seen, look = collections.Counter(), convert_frame.ConvertFrameAssert.__call__
-    left_out = []
+    seen, left_out = collections.Counter(), []
 
-    def spy(self, frame, *arguments, **keywords):
+    def note(frame):
         name = frame.f_code.co_filename
         if any(part in name for part in _VARY):
             left_out.append(name)
         else:
             name = "a graph" if name.startswith("<eval_with_key>") else name
             seen[(name, frame.f_code.co_name)] += 1
-        return look(self, frame, *arguments, **keywords)
 
     counters.clear()
-    convert_frame.ConvertFrameAssert.__call__ = spy
-    try:
+    with told_of_frames(convert_frame, note):
         action()
-    finally:
-        convert_frame.ConvertFrameAssert.__call__ = look
     counted = {name: dict(found) for name, found in counters.items() if found}
     rotations = seen.pop(_ROTATES, 0)
     for kind in ("total", "ok") if rotations else ():
