@@ -1,7 +1,9 @@
 """depyf.profile: the parts of a call add up to what the clock says, and entries are told apart."""
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import depyf
@@ -246,6 +248,44 @@ def test_the_peak_of_memory_is_that_of_the_tensors():
     found = of_call(torch, call)
     assert found.device == "cpu"
     assert 2_000_000 <= found.peak < 2_100_000 and 4_000 <= found.kept < 5_000
+
+
+def test_what_a_call_frees_of_the_one_before_it_is_not_kept():
+    from depyf.torch.memory import of_call
+
+    weight = torch.nn.Parameter(torch.ones(1000, 250))
+    kept = []
+
+    def step():
+        weight.grad = None
+        (weight * 2).sum().backward()
+
+    def keep():
+        kept.append(torch.ones(1000))
+
+    step()
+    assert of_call(torch, step).kept < 1000 and of_call(torch, keep).kept == 4000
+
+
+def test_eager_is_the_function_as_it_is_written():
+    torch._dynamo.reset()
+    callers = []
+
+    def written(x):
+        note()
+        return x + 1
+
+    @torch.compiler.disable
+    def note():
+        frame = sys._getframe()
+        while frame is not None and frame.f_code is not written.__code__:
+            frame = frame.f_back
+        if frame is not None:
+            callers.append(os.path.basename(frame.f_back.f_code.co_filename))
+
+    depyf.profile(torch.compile(written, backend="eager"), torch.ones(3), calls=4)
+    # no wrapper of torch's stands between the two
+    assert len(callers) >= 4 and set(callers) == {"measuring.py"}
 
 
 @NAMED

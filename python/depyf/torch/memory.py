@@ -22,11 +22,16 @@ class Memory:
 def of_call(torch: Any, call: Callable[[], Any]) -> Optional[Memory]:
     """The memory that one call needs; None where torch does not tell.
 
+    What a call frees of the call before it counts, as a training step does with its gradients. The
+    profiler tells of that only where it saw the memory allocated, so there is a call before the one
+    that is measured.
+
     Args:
         torch: the module.
-        call: what is called, once.
+        call: what is called, twice.
     """
     if torch.cuda.is_available() and torch.cuda.is_initialized():
+        call()
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -37,17 +42,28 @@ def of_call(torch: Any, call: Callable[[], Any]) -> Optional[Memory]:
         return Memory(max(0, peak - before), max(0, after - before), "cuda")
     kinds = [torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=kinds, profile_memory=True) as profiler:
+        call()
+        with torch.profiler.record_function(_MEASURED):
+            pass
         result = call()
     found = _of_changes(_changes(profiler))
     del result
     return found
 
 
+#: the range that ends where the call begins that is measured
+_MEASURED = "depyf: memory of a call"
+
+
 def _changes(profiler: Any) -> List[Tuple[int, int]]:
-    """(time, bytes) of each allocation and, negative, of each that was freed."""
+    """(time, bytes) of each allocation and, negative, of each that was freed, in the call that is
+    measured.
+    """
     results = getattr(getattr(profiler, "profiler", None), "kineto_results", None)
     events = results.events() if results is not None else ()
-    return [(_begin(one), one.nbytes()) for one in events if one.name() == "[memory]"]
+    begin = max([_begin(one) for one in events if one.name() == _MEASURED], default=0)
+    found = [(_begin(one), one.nbytes()) for one in events if one.name() == "[memory]"]
+    return [one for one in found if one[0] >= begin]
 
 
 def _begin(event: Any) -> int:

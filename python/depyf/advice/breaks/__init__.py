@@ -122,6 +122,7 @@ AROUND = NORMAL + (
     "lr_scheduler",
     "DDP",
     "training step",
+    "optimizer that torch excludes",
     "data loader",
     "limit",
     "nothing to compile",

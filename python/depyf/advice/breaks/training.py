@@ -91,7 +91,59 @@ def f(x, lengths):
 
 result = f(torch.ones(2, 3, 3), torch.tensor([2, 3])).detach()
 """
+_CLOSURE = """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.LBFGS([weight], max_iter=3)
+
+def closure():
+    optimizer.zero_grad()
+    loss = (weight.sin() - 0.1).square().sum()
+    loss.backward()
+    return loss
+
+@torch.compile(backend="eager")
+def train():
+    return optimizer.step(closure)
+
+train()
+result = weight.detach()
+"""
+
 ROWS = (
+    row(
+        "optimizer that torch excludes",
+        "torch excludes the step of this optimizer from compilation, as it does not support it.",
+        [
+            helps(
+                "Take torch.compile off the function that calls the step, and compile the function "
+                "that computes the loss.",
+                _CLOSURE,
+                """
+weight = torch.nn.Parameter(torch.ones(3))
+optimizer = torch.optim.LBFGS([weight], max_iter=3)
+
+@torch.compile(backend="eager")
+def loss_of(weight):
+    return (weight.sin() - 0.1).square().sum()
+
+def closure():
+    optimizer.zero_grad()
+    loss = loss_of(weight)
+    loss.backward()
+    return loss
+
+def train():
+    return optimizer.step(closure)
+
+train()
+result = weight.detach()
+""",
+            )
+        ],
+        ids=("GB0098", "GB0099"),
+        reason=r"torch\.compiler\.disable",
+        where=r"optimizer <class '[^']+'> \w+ not supported",
+    ),
     row(
         "packed sequence",
         "torch traces neither pack_padded_sequence nor an RNN, GRU or LSTM whose input is a "

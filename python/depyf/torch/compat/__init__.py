@@ -8,6 +8,7 @@ itself. Each file holds one subject.
 import sys
 
 from depyf.torch.compat.compiles import (
+    as_written,
     cache_entries,
     current_compile,
     entry_compile_id,
@@ -134,6 +135,7 @@ __all__ = [
     "TracedNode",
     "add_trace_handler",
     "artifact_loggers",
+    "as_written",
     "ask_for",
     "cache_entries",
     "caches_off",

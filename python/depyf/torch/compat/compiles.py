@@ -141,6 +141,16 @@ def forget_everything() -> None:
         require_torch()._dynamo.reset()
 
 
+def as_written(fn: Any) -> Any:
+    """The function or module that torch.compile was given, where `fn` is what it returned; `fn`
+    itself else. To call it takes no time in a wrapper of torch's.
+    """
+    if not is_compiled(fn):
+        return fn
+    inner = getattr(fn, "_orig_mod", None)
+    return getattr(fn, "_torchdynamo_orig_callable", fn) if inner is None else inner
+
+
 def is_compiled(fn: Any) -> bool:
     """True for what torch.compile returned: an optimised function or module."""
     if hasattr(fn, "_torchdynamo_orig_callable"):

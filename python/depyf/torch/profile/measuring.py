@@ -88,10 +88,11 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
             fn(*args, **kwargs)
         wait()
     seconds: Dict[str, List[float]] = {"compiled": [], "eager": []}
+    written = compat.as_written(fn)
     for _ in range(calls):
         _timed(fn, args, kwargs, wait, seconds["compiled"])
         with compat.eager():
-            _timed(fn, args, kwargs, wait, seconds["eager"])
+            _timed(written, args, kwargs, wait, seconds["eager"])
     with _profiler(torch) as profiler:
         # the first call under a profiler is slower, and so is the end of the first range
         with torch.profiler.record_function("depyf: warm up"):
@@ -108,7 +109,7 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
     memory: Dict[str, Optional[Memory]] = {}
     memory["compiled"] = of_call(torch, lambda: fn(*args, **kwargs))
     with compat.eager():
-        memory["eager"] = of_call(torch, lambda: fn(*args, **kwargs))
+        memory["eager"] = of_call(torch, lambda: written(*args, **kwargs))
     sums, range_seconds = sums_of(Within(profiler))
     # The begin and the end of the range itself are no part of the calls. They are long where the
     # system runs another process then.
