@@ -134,4 +134,5 @@ AROUND = NORMAL + (
     "packed sequence",
     "no fake kernel",
     "no fake kernel in a library",
+    "cached property",
 )

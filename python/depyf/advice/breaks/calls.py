@@ -127,6 +127,22 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+_CACHED_PROPERTY = """
+import functools
+
+class Scaled:
+    @functools.cached_property
+    def scale(self):
+        return 2.0
+
+scaled = Scaled()
+
+@torch.compile(backend="eager")
+def f(x):
+    return x.sin() * scaled.scale
+
+result = f(torch.ones(3))
+"""
 _ENABLED = """
 @torch.compile(backend="eager")
 def f(x, step):
@@ -466,6 +482,22 @@ result = f(torch.ones(3), int(file.read()))
         ids=("GB0156",),
         reason=r"Unsupported method call",
         names=r"method `(?P<name>[^`]+)` of class",
+    ),
+    row(
+        "cached property",
+        "functools.cached_property takes a lock where it computes its value, which Dynamo cannot "
+        "keep in the graph.",
+        [
+            helps(
+                "Read the property once before the compiled function is called, as where the "
+                "object is made: what reads it then finds the value in the object.",
+                _CACHED_PROPERTY,
+                _CACHED_PROPERTY.replace("scaled = Scaled()", "scaled = Scaled()\nscaled.scale"),
+            )
+        ],
+        ids=("GB0142", "GB0066"),
+        reason=r"context manager|GenericContextWrappingVariable",
+        where=r"\bfunctools\.py:\d+\n> with self\.lock\b",
     ),
     row(
         "context manager",
