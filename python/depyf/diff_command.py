@@ -7,14 +7,15 @@ from typing import Dict, List
 from depyf import summary
 from depyf.difference import Change, Difference, compare
 from depyf.difference_page import write_page
+from depyf.follow import merged
 from depyf.messages import complain
-from depyf.report_command import load_any
+from depyf.report_command import load_any, workers_of
 from depyf.schema import Document
 from depyf.terminal import hyperlinks, place, tell
 
 
 def _load_ranks(folder: str) -> Dict[int, Document]:
-    """Rank -> document; a dump of one process is rank 0."""
+    """Rank -> document; a dump of one program is rank 0, with what its workers compiled."""
     folders = summary.ranks(folder)
     documents: Dict[int, Document] = {}
     for rank, path in (folders or {0: folder}).items():
@@ -22,7 +23,8 @@ def _load_ranks(folder: str) -> Dict[int, Document]:
         if folders:
             document["name"] = "rank %d" % rank
         documents[rank] = document
-    return documents
+    workers = workers_of(documents)
+    return {0: merged(workers[0], workers[1:])} if workers else documents
 
 
 def diff_command(options: argparse.Namespace) -> int:

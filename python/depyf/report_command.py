@@ -59,7 +59,7 @@ def _report(options: argparse.Namespace) -> int:
         complain("depyf report: %s\n" % error)
         return 2
     page, unwritten = None, False
-    workers = _workers_of(documents)
+    workers = workers_of(documents)
     only_text = options.text or options.advise
     if only_text and options.page:
         complain("depyf report: --page has no use beside --text or --advise\n")
@@ -134,7 +134,7 @@ def _write_overviews(folders: Iterable[str]) -> None:
             complain("depyf report: README.md was not written: %s\n" % error)
 
 
-def _workers_of(documents: Dict[int, Document]) -> List[Document]:
+def workers_of(documents: Dict[int, Document]) -> List[Document]:
     """The one document and those of the workers beside it; [] for none, or for ranks."""
     from depyf import follow
 

@@ -104,3 +104,24 @@ def test_torch_where_alone_compiles_for_each_float_that_a_side_gives_to_clamp():
     alone = help.after.replace("torch.tensor(low)", "low")
     assert alone != help.after
     assert recompiled(run(alone, "float of a side alone")[1]) > recompiled(nodes)
+
+
+def test_a_result_that_is_not_used_leaves_zeros_as_gradients():
+    import torch
+
+    from depyf.advice.breaks import LEAVES, ROUNDS
+    from depyf.advice.breaks.loops import OF_UNUSED
+
+    assert all(OF_UNUSED in one.help[0].text for one in (LEAVES, ROUNDS))
+
+    def both(x, used, unused):
+        return x * used, x * unused
+
+    gradients = []
+    for f in (both, torch.compile(both, backend="aot_eager")):
+        used, unused = (torch.ones(3, requires_grad=True) for _ in range(2))
+        f(torch.ones(3), used, unused)[0].sum().backward()
+        gradients.append(
+            (used.grad.tolist(), None if unused.grad is None else unused.grad.tolist())
+        )
+    assert gradients == [([1.0] * 3, None), ([1.0] * 3, [0.0] * 3)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 import warm
-from depyf import dumped
+from depyf import cli, dumped
 from processes import environment, guards_tell_their_lines
 from programs import TORCH, readme_of
 
@@ -1137,7 +1137,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_workers_are_followed(start, tmp_path, method):
+def test_workers_are_followed(start, tmp_path, method, capsys):
     (tmp_path / "workers.py").write_text(WORKERS)
     done = start("--dump", "out", "workers.py", method)
     assert done.returncode == 0, done.stderr
@@ -1153,6 +1153,11 @@ def test_workers_are_followed(start, tmp_path, method):
         done = start("--no-follow", "--dump", "other", "workers.py", method)
         assert "torch compiled nothing" in done.stderr
         assert not list((tmp_path / "other").glob("worker_*"))
+        # what workers compiled is a part of what a program did
+        assert cli.main(["diff", str(tmp_path / "out"), str(tmp_path / "other")]) == 1
+        assert re.search(r"compiles +2 +0 +−2", capsys.readouterr().out)
+        assert cli.main(["diff", str(tmp_path / "out"), str(tmp_path / "out")]) == 0
+        assert re.search(r"compiles +2 +2\n", capsys.readouterr().out)
 
 
 FORKING = """

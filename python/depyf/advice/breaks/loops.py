@@ -2,6 +2,11 @@
 
 from depyf.advice import helps, row
 
+#: of a compiled function with several results, of which a round may use one alone
+OF_UNUSED = (
+    " In training, the parameters of a result that is not used get zeros as their gradients where "
+    "they had None, and an optimizer changes them then, with momentum or weight decay."
+)
 _WHILE = """
 @torch.compile(backend="eager")
 def f(x):
@@ -120,7 +125,7 @@ LEAVES = row(
             "Leave the loop out of the compiled function: compile a function that makes one round "
             "and returns the tensor, call it in the loop, and decide there. If the loop stays in "
             "the compiled function, torch compiles such a function by itself, too, and runs the "
-            "loop around it as Python.",
+            "loop around it as Python." + OF_UNUSED,
             _LEAVES,
             """
 @torch.compile(backend="eager")
@@ -166,7 +171,8 @@ ROUNDS = row(
         helps(
             "Do the loop outside of the compiled function: return the tensors that it reads, and "
             "decide there. What needs the result of the loop becomes a second function; where a "
-            "round computes with tensors, compile a function that does that and returns them.",
+            "round computes with tensors, compile a function that does that and returns them."
+            + OF_UNUSED,
             _ROUNDS,
             """
 finished = []
