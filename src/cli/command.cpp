@@ -481,8 +481,10 @@ Attempt decompile_checked(Module& module, const DecompileOptions& options,
       return how.fallbacks[code.index].rung >=
              (code == module.root && compiles ? dispatch : rebuilt);
     };
+    const CodeId refused = code;
     while (code && last()) code = module[code].parent;
-    if (!code) return false;
+    // Nor does the module's loop change what is in it.
+    if (!code || (code == module.root && code != refused && compiles)) return false;
     Fallback& fallback = how.fallbacks[code.index];
     fallback.rung = fallback.rung < dispatch ? dispatch : rebuilt;
     fallback.reason = "the form above it on the ladder is " + why;

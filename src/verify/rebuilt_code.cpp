@@ -6,9 +6,11 @@
 #include "bytecode/bound_names.h"
 #include "bytecode/instr.h"
 #include "flow/gaps.h"
+#include "opcode/tables.h"
 #include "support/error.h"
 #include "verify/headers.h"
 #include "verify/promises.h"
+#include "verify/raw_code.h"
 
 namespace depyf::verify_detail {
 namespace {
@@ -176,9 +178,45 @@ std::string rebuilding_problem(Comparison& with, CodeId id) {
   return {};
 }
 
+/// Can the instruction begin the handling of an exception, or belong to it?
+bool handles(Op op) {
+  return op == Op::SETUP_FINALLY || op == Op::SETUP_WITH || op == Op::WITH_ENTER ||
+         op == Op::ASYNC_WITH_ENTER || op == Op::PUSH_EXC_INFO;
+}
+
+/// Why the text's `yield from` or `await` of a generator or coroutine may do something else than
+/// the generator itself. GeneratorExit is not passed on: the inner one is closed, and whatever that
+/// gives, the thrown exception is raised behind it. So nothing inside may see that exception: no
+/// handler (also for what it has as __context__), and no iterator that it delegates to, whose
+/// close() may raise. An async generator is handed out as it is.
+std::string delegation_problem(const CodeObject& code, const InstrList& list) {
+  if ((code.flags & (kGenerator | kCoroutine)) == 0) return {};
+  if (code.flags & kIterableCoroutine)
+    return "the rebuilt generator is a coroutine by its flags, which `yield from` refuses";
+  const VersionTable* table = version_table(code.version);
+  const bool in_handler = table && std::ranges::any_of(table->opcodes, [](const OpcodeInfo& info) {
+                            return info.name == "CALL_INTRINSIC_1";
+                          });
+  if (in_handler && dropped_handlers(code, list) == 0)
+    return "a StopIteration that leaves the rebuilt generator would be taken for its end";
+  bool stops = false, delegates = false, handled = !list.rows.empty();
+  for (const Instr& instr : list.instrs) {
+    stops |= instr.op == Op::YIELD_VALUE;
+    delegates |= instr.op == Op::YIELD_FROM || instr.op == Op::SEND;
+    handled |= handles(instr.op);
+  }
+  if (!delegates && !(stops && handled)) return {};
+  const std::string kind = code.flags & kCoroutine ? "coroutine" : "generator";
+  return "the rebuilt " + kind +
+         " is delegated to: it would not see GeneratorExit as the original does" +
+         (handled ? "" : ", nor would what it waits for itself");
+}
+
 std::string generator_problem(Comparison& with, CodeId id) {
   try {
-    return broken_generator(with.a[id], decode(with.a, id));
+    const InstrList list = decode(with.a, id);
+    std::string problem = broken_generator(with.a[id], list);
+    return problem.empty() ? delegation_problem(with.a[id], list) : problem;
   } catch (const Error&) {
     return {};  // damaged: it raises
   }
