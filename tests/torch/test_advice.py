@@ -3193,28 +3193,45 @@ def test_a_number_whose_compile_something_else_asks_for_saves_none(tmp_path, siz
 
 
 @pytest.mark.skipif(TORCH < (2, 13), reason="the breaks are of torch 2.13")
-def test_a_break_before_a_rest_that_only_counts_has_no_figure(tmp_path):
+@pytest.mark.parametrize(
+    "change, name",
+    [
+        ("self.rounds += 1", "self.rounds"),
+        (
+            "self.rounds += 1\n        if self.rounds > 2:\n            x = x * 2",
+            "self.rounds",
+        ),
+        ("self.seen.append(1.5)", "self.seen"),
+        ("losses.append(x)", "losses"),
+        ("global rounds; rounds += 1", "rounds"),
+        ("own = []; own.append(1.5)", ""),
+        ("rounds = 1; rounds += 1", ""),
+    ],
+)
+def test_a_break_before_a_rest_that_only_counts_has_no_figure(tmp_path, change, name):
     text = """
+losses, rounds = [], 0
+
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.rounds = 0
+        self.seen = []
 
     def forward(self, x):
         x = x * 2
         print("of", x.shape)
-        self.rounds += 1
-        if self.rounds > 2:
-            x = x * 2
+        CHANGE
         return x
 
 run = torch.compile(Net(), backend="eager")
 for _ in range(4):
     run(torch.ones(3))
 """
-    told = advise.text(run_of_program(text, tmp_path / "a.py"))
-    assert re.search(r"(?m)^1\. no figure  \S*a\.py", told), told
-    assert "it changes self.rounds, so without the break torch may compile all" in told
+    told = advise.text(run_of_program(text.replace("CHANGE", change), tmp_path / "a.py"))
+    behind = "it changes %s, so without the break torch may compile all" % name
+    assert bool(re.search(r"(?m)^1\. no figure  \S*a\.py", told)) == bool(name), told
+    assert (behind in told) == bool(name), told
 
 
 #: two functions with a torch.compile of their own, which share a break

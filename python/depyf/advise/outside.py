@@ -136,22 +136,42 @@ def counts_in(failing: Sequence[Change]) -> Tuple[Tuple[str, int, str], ...]:
     found: Dict[Tuple[str, int, str], None] = {}
     for node in (node for one in failing for node in one.cause["nodes"]):
         file, line = met_at(node)
-        for at in list(_counters(file, uses.function_around(file, line)))[:1] if line else ():
-            found[file, at.lineno, uses.path_of(at.target)] = None
+        changed = _changed_by(file, uses.function_around(file, line)) if line else ()
+        for at, name in [one for one in changed if one[0] != line][:1]:
+            found[file, at, name] = None
     return tuple(found)
 
 
-def _counters(file: str, function: Any) -> Iterator[ast.AugAssign]:
-    """Where a function computes an attribute from its own value, as a counter: not that of a
-    tensor, of which no value takes a compile.
+#: methods that make a container longer
+_LENGTHEN = ("append", "appendleft", "extend", "insert")
+
+
+def _changed_by(file: str, function: Any) -> Iterator[Tuple[int, str]]:
+    """(line, name) of what a function changes from its own value and that outlives the call: an
+    attribute or a variable of another scope, as a counter, and a list that it makes longer. Of a
+    tensor no value takes a compile.
     """
-    for node in uses.walked(function):
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
-            if not uses.holds_tensor(file, node.target):
-                yield node
+    nodes = list(uses.walked(function)) if function is not None else []
+    declared = {one for node in nodes if isinstance(node, _DECLARE) for one in node.names}
+    own = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    } - declared
+    for node in nodes:
+        if isinstance(node, ast.AugAssign):
+            kept = isinstance(node.target, ast.Attribute)
+            kept |= isinstance(node.target, ast.Name) and node.target.id in declared
+            if kept and not uses.holds_tensor(file, node.target):
+                yield node.lineno, uses.path_of(node.target)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            name = uses.path_of(node.func.value) if node.func.attr in _LENGTHEN else ""
+            if name and name.partition(".")[0] not in own:
+                yield node.lineno, name
+
+
+_DECLARE = (ast.Global, ast.Nonlocal)
 
 
 def _counted(file: str, function: Any, after: int = 0) -> str:
-    """The first attribute that a function computes after a line from its own value; "" for none."""
-    found = (node for node in _counters(file, function) if node.lineno > after)
-    return next((uses.path_of(node.target) for node in found), "")
+    """The first that a function changes after a line from its own value; "" for none."""
+    found = (name for line, name in _changed_by(file, function) if line > after)
+    return next(found, "")
