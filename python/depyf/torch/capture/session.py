@@ -453,7 +453,13 @@ class Session(Rests):
 
         To be asked after the block.
         """
-        if compat.trace_logger() is None:
+        try:
+            tells = compat.trace_logger() is not None
+        except Exception as error:
+            pass_on()
+            self.problem("waiting for a backward", str(error))
+            return False
+        if not tells:
             return False  # torch 2.2 does not tell of which compile a backward is
         if self._awaited is None:
             self._awaited = list(self.run.entries())
