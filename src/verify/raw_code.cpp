@@ -326,6 +326,10 @@ std::size_t dropped_handlers(const CodeObject& code, const InstrList& list) {
   return RawCode(code).stop_iteration_handlers() - kept;
 }
 
+bool lets_stop_iteration_out(const CodeObject& code, const InstrList& list) {
+  return RawCode(code).knows("CALL_INTRINSIC_1") && dropped_handlers(code, list) == 0;
+}
+
 bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems) {
   if (problems.waits.empty()) return false;
   const RawCode all(code);

@@ -14,6 +14,10 @@ bool same_instructions(const CodeObject& a, const CodeObject& b);
 /// Handlers of a generator's StopIteration that decode() left out.
 std::size_t dropped_handlers(const CodeObject& code, const InstrList& list);
 
+/// Whether a StopIteration that leaves the generator is its end, though its version has a handler
+/// which makes a RuntimeError of one.
+bool lets_stop_iteration_out(const CodeObject& code, const InstrList& list);
+
 /// From 3.12 on a handler follows the loop that waits for another generator; decode() takes out
 /// both: does it find another stack than its CLEANUP_THROW takes for granted?
 bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems);

@@ -6,7 +6,6 @@
 #include "bytecode/bound_names.h"
 #include "bytecode/instr.h"
 #include "flow/gaps.h"
-#include "opcode/tables.h"
 #include "support/error.h"
 #include "verify/headers.h"
 #include "verify/promises.h"
@@ -193,11 +192,7 @@ std::string delegation_problem(const CodeObject& code, const InstrList& list) {
   if ((code.flags & (kGenerator | kCoroutine)) == 0) return {};
   if (code.flags & kIterableCoroutine)
     return "the rebuilt generator is a coroutine by its flags, which `yield from` refuses";
-  const VersionTable* table = version_table(code.version);
-  const bool in_handler = table && std::ranges::any_of(table->opcodes, [](const OpcodeInfo& info) {
-                            return info.name == "CALL_INTRINSIC_1";
-                          });
-  if (in_handler && dropped_handlers(code, list) == 0)
+  if (lets_stop_iteration_out(code, list))
     return "a StopIteration that leaves the rebuilt generator would be taken for its end";
   bool stops = false, delegates = false, handled = !list.rows.empty();
   for (const Instr& instr : list.instrs) {
@@ -209,7 +204,7 @@ std::string delegation_problem(const CodeObject& code, const InstrList& list) {
   const std::string kind = code.flags & kCoroutine ? "coroutine" : "generator";
   return "the rebuilt " + kind +
          " is delegated to: it would not see GeneratorExit as the original does" +
-         (handled ? "" : ", nor would what it waits for itself");
+         (handled ? "" : ", nor would the iterator that it waits for");
 }
 
 std::string generator_problem(Comparison& with, CodeId id) {

@@ -16,8 +16,8 @@ class Call(NamedTuple):
     line: int
     #: the function; "" for the rest of a function behind a break at the line
     spelt: str
-    #: the attribute that it changes from its own value; "" for none, and of the rest of a function
-    #: then: it decides on a number
+    #: what it changes from its own value (`_changed_by`); "" for none, and of the rest of a
+    #: function then: it decides on a number
     counted: str
     #: whether torch compiled it, again and again
     seen: bool
@@ -76,8 +76,8 @@ def rests(change: Change) -> Dict[Tuple[str, int], bool]:
 
 def _counting_behind(change: Change) -> Tuple[Call, ...]:
     """The rests of functions behind the breaks of a change that had nothing to compile, so that
-    torch leaves them alone, and that count in an attribute: compiled with what is before the break,
-    they may take a compile for each value.
+    torch leaves them alone, and that change something from its own value: compiled with what is
+    before the break, they may take a compile for each value.
     """
     every = [one for one in (change,) + change.also if one.kind == "break"]
     every = [one for one in every if one.row != BACKWARD]  # what follows it goes outside, too
@@ -130,8 +130,8 @@ def _own_calls(file: str, function: Any) -> Iterator[Tuple[ast.Call, Any]]:
 
 
 def counts_in(failing: Sequence[Change]) -> Tuple[Tuple[str, int, str], ...]:
-    """(file, line, attribute) where the functions that torch gave up change an attribute from its
-    own value: compiled, they may be compiled for each value.
+    """(file, line, name) of what the functions that torch gave up change from its own value:
+    compiled, they may be compiled for each value.
     """
     found: Dict[Tuple[str, int, str], None] = {}
     for node in (node for one in failing for node in one.cause["nodes"]):

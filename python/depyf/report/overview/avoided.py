@@ -9,8 +9,7 @@ from depyf.report.overview.costs import restarted, restarted_for_a_float
 from depyf.report.overview.durations import spent_on
 from depyf.report.overview.guards import attribute_of
 from depyf.report.overview.node import Node
-from depyf.report.words.beside import VALUE_KEPT
-from depyf.report.words.rows import KEPT
+from depyf.report.words.rows import VALUE_KEPT, named_or_kept
 from depyf.report.words.stacks import in_library, short_place
 
 #: see `avoidable`
@@ -277,11 +276,7 @@ def _floats(nodes: Sequence[Node]) -> str:
             others.setdefault(name, "")
     for name in own:
         others.pop(name, None)
-    named = [
-        (VALUE_KEPT if KEPT.search(name) else "`%s`" % name) + place
-        for name, place in (*own.items(), *others.items())
-        if name
-    ]
+    named = [named_or_kept(name) + place for name, place in (*own.items(), *others.items()) if name]
     if not named or not own and len(named) > _NAMED_FLOATS:
         return "a float"
     more = len(named) - _NAMED_FLOATS

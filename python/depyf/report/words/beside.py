@@ -8,7 +8,16 @@ from typing import Sequence, Tuple
 from depyf.advice import uses
 from depyf.report.words.breaks import Said
 from depyf.report.words.constants import DYNAMIC
-from depyf.report.words.rows import KEPT, advise, argument_of, marks_of, type_row, with_article
+from depyf.report.words.rows import (
+    KEPT,
+    VALUE_KEPT,
+    advise,
+    argument_of,
+    marks_of,
+    named_or_kept,
+    type_row,
+    with_article,
+)
 from depyf.trace.guard_text import changed_state, state_of
 
 
@@ -211,8 +220,7 @@ def describe_beside(found: Said, other: Said) -> None:
     if other["kind"] == "container":
         elements = "element" if other["before"] == "1" else "elements"
         form = "; %%s, which had %%s %s, has %%s, too" % elements
-    name = VALUE_KEPT if KEPT.search(other["name"]) else "`%s`" % other["name"]
-    found["words"] += form % (name, other["before"] or "no", other["after"])
+    found["words"] += form % (named_or_kept(other["name"]), other["before"] or "no", other["after"])
     own = found["help"][0] if found["row"] == "size" and found["help"] else ""
     own = "" if KEPT.search(found["name"]) else own
     found["beside"] = other["name"]
@@ -226,8 +234,6 @@ def describe_beside(found: Said, other: Said) -> None:
 
 #: values beside that of a reason that are named
 _DIFFERING = 3
-#: of a value that has no name in the program
-VALUE_KEPT = "a value kept across the graph break"
 _OF_KEPT = VALUE_KEPT + " is another"
 _OF_MORE_KEPT = "%d values kept across the graph break are others"
 

@@ -213,8 +213,8 @@ def _told_by_source(
         told += "\n? is given a torch.Generator"
     elif _OF_SEQUENCES.search(said) and uses.packs_sequences(filename, line):
         told += "\n? packs sequences"
-    elif _OF_OPERATOR.search(raw):
-        told += "\n? " + _OF_OPERATOR.findall(raw)[0]
+    else:
+        told += "".join("\n? " + one for one in _OF_OPERATOR.findall(raw)[:1])
     in_context = _BRANCH.search(reason) and _NOT_GUARDED.search(raw)
     if _OF_NUMBER.search(raw) or in_context:
         told += "\n? decided by a number" + _left_out(filename, line)

@@ -26,6 +26,13 @@ def short(text: str) -> str:
 
 #: what torch calls a value that stood on the stack at a graph break, and one of a caller's frame
 KEPT = re.compile(r"___stack\d+\b|__(?:nested|resume)_frame_values\b(?:\[\d+\])*")
+#: of a value that has no name in the program
+VALUE_KEPT = "a value kept across the graph break"
+
+
+def named_or_kept(name: str) -> str:
+    """A value as it is named in a sentence: torch's own name for one stands in no source."""
+    return VALUE_KEPT if KEPT.search(name) else "`%s`" % name
 
 
 def with_article(name: str) -> str:

@@ -5,6 +5,7 @@ import types
 from typing import Any, List, Optional, Tuple
 
 from depyf.interrupts import pass_on
+from depyf.torch.compat.frames import innermost
 from depyf.torch.compat.probes import _found, note_unavailable, probe, require_torch
 from depyf.torch.compat.switches import find_set_stance
 
@@ -148,7 +149,7 @@ def as_written(fn: Any) -> Any:
     if not is_compiled(fn):
         return fn
     inner = getattr(fn, "_orig_mod", None)
-    return getattr(fn, "_torchdynamo_orig_callable", fn) if inner is None else inner
+    return innermost(fn) if inner is None else inner
 
 
 def is_compiled(fn: Any) -> bool:

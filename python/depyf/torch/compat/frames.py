@@ -370,7 +370,7 @@ def compiled_frame() -> Optional[Dict[str, Any]]:
 _MOST_WRAPPERS = 20
 
 
-def _innermost(compiled: Any) -> Any:
+def innermost(compiled: Any) -> Any:
     """The function that torch wrapped, as torch's innermost_fn finds it."""
     for _ in range(_MOST_WRAPPERS):
         inner = attribute_of(compiled, "_torchdynamo_orig_callable")
@@ -387,7 +387,7 @@ def graph_module_of(compiled: Any) -> Any:
     it is; else None.
     """
     try:
-        inner = _innermost(compiled)
+        inner = innermost(compiled)
         owner = attribute_of(inner, "__self__")
         owner = inner if owner is None else owner
         import torch

@@ -62,7 +62,8 @@ def profile(fn: Callable[..., Any], *args: Any, calls: int = 100, **kwargs: Any)
     """Says where the time of a compiled function goes, and whether it is faster than eager.
 
     The function is called three times to compile what there is to compile, then `calls` times
-    compiled and `calls` times eager, in turns, and `calls` times under torch.profiler.
+    compiled and `calls` times eager, in turns, and `calls` times under torch.profiler. Two more
+    calls of each kind tell what memory it needs.
 
     Example:
         >>> print(depyf.profile(model, x))
