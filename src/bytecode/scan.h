@@ -91,6 +91,13 @@ constexpr FutureFlags future_flags(PyVersion version) {
 /// later (PyFunction_NewWithQualName of Objects/funcobject.c), and to class bodies, too.
 constexpr bool counts_by_nesting(PyVersion version) { return version >= PyVersion{3, 13}; }
 
+/// 3.11, 3.12: a jump back looks for signals when it has been taken (CHECK_EVAL_BREAKER behind
+/// JUMPBY in Python/ceval.c and bytecodes.c). So what a signal raises goes to the handler around
+/// the code unit before the target.
+constexpr bool signals_come_at_targets(PyVersion version) {
+  return version >= PyVersion{3, 11} && version < PyVersion{3, 13};
+}
+
 /// An iterator takes two places of the stack: itself, and an index (3.15).
 constexpr bool iterators_take_two(PyVersion version) { return version >= PyVersion{3, 15}; }
 

@@ -1,12 +1,14 @@
 #include "flow/cfg.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 
 #include "bytecode/effect.h"
 #include "flow/gaps.h"
 #include "flow/steps.h"
+#include "opcode/op_set.h"
 #include "support/error.h"
 #include "support/small_vector.h"
 
@@ -308,6 +310,7 @@ static VersionTraits traits_of(PyVersion version) {
       .keeps_starred = version >= PyVersion{3, 11},
       .folds_displays = version >= PyVersion{3, 14},
       .keeps_not = version >= PyVersion{3, 14},
+      .signals_at_jumps = version.has_exception_table(),
       // Measured; up to 3.8 a stack limits the parser, which the statements around need, too.
       .brackets = version < PyVersion{3, 8}   ? 80u
                   : version < PyVersion{3, 9} ? 90u
@@ -339,14 +342,34 @@ Cfg build_cfg_by_table(const Module& module, CodeId code, const InstrList& list,
   return cfg;
 }
 
+static bool has_empty_region(const InstrList& list) {
+  static constexpr OpSet setups{Op::SETUP_FINALLY, Op::SETUP_WITH};
+  return std::ranges::adjacent_find(list.instrs, [](const Instr& one, const Instr& next) {
+           return setups[one.op] && next.op == Op::POP_BLOCK;
+         }) != list.instrs.end();
+}
+
+bool jumps_back(const Cfg& cfg, const Block& block) {
+  if (block.first == block.end) return false;
+  const std::uint32_t from = cfg.instrs[block.end - 1].offset;
+  return std::ranges::any_of(std::array{block.next, block.target}, [&](BlockId to) {
+    if (!to) return false;
+    // An empty block is never in a loop.
+    const Block& begins = cfg[to];
+    return begins.first < begins.end && cfg.instrs[begins.first].offset <= from;
+  });
+}
+
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached) {
   const PyVersion version = module[code].version;
   Cfg cfg = build_cfg_by_table(module, code, list, unreached);
   cfg.traits = traits_of(version);
   cfg.behind_jumps = list.behind_jumps;
+  cfg.hides_signals = version < PyVersion{3, 11} && has_empty_region(list);
   const bool branches_on_bools = version >= PyVersion{3, 13};
   if (cfg.regions.empty()) return cfg;
   if (version >= PyVersion{3, 11}) drop_cleanups(cfg, branches_on_bools);
+  for (Block& block : cfg.blocks) block.region_at_end = block.region;
   if (version >= PyVersion{3, 12}) absorb_gaps(cfg, branches_on_bools);
   absorb_returns(cfg);
   join_blocks(cfg);

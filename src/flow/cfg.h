@@ -60,6 +60,9 @@ struct Block {
   /// Successors: jump or fall-through: {next, none}; a conditional: {fall-through, target};
   /// return/raise/reraise: none.
   BlockId next, target;
+  /// The region whose handler gets what a signal raises that comes with the last instruction: as
+  /// the exception table has it, which absorb_gaps() widens.
+  RegionId region_at_end = {};
 };
 
 /// What later stages know of the Python version: how its compiler lays code out, and what its
@@ -89,6 +92,9 @@ struct VersionTraits {
   bool folds_displays = false;
   /// 3.14+: `if not x in y` tests `x in y` and not `x not in y`.
   bool keeps_not = false;
+  /// 3.11+: the interpreter looks for signals at a jump back, at a call and where a generator goes
+  /// on; before, at every instruction.
+  bool signals_at_jumps = false;
   /// How many brackets in one another the parser takes, and one more.
   std::uint32_t brackets = 199;
 };
@@ -112,6 +118,9 @@ struct Cfg {
   /// there of handlers and of ways into `finally` bodies. No compiler writes it.
   std::uint32_t misplaced = kNoOffset;
   bool unreached = false;  // ≤ 3.10: with code that nothing reaches, see build_cfg
+  /// A signal may go to a handler that is not here: ≤ 3.10 to that of a region that protects
+  /// nothing (`try: pass`).
+  bool hides_signals = false;
   bool ends_in_compound =
       false;  // ≤ 3.9: the last statement is no `return`, though nothing reaches the end after one
 
@@ -131,6 +140,9 @@ struct Cfg {
 /// successor. Up to 3.10 it is a region that protects nothing (`try: pass`): an empty block is in
 /// it.
 Cfg build_cfg(const Module& module, CodeId code, const InstrList& list, bool unreached = false);
+
+/// Does the last instruction of the block lead to an earlier one?
+bool jumps_back(const Cfg& cfg, const Block& block);
 
 /// Text form for `dump --stage flow` and tests.
 std::string to_text(const Cfg& cfg, const Module& module, CodeId code);

@@ -114,6 +114,7 @@ void join_blocks(Cfg& cfg) {
         before.end = block.end;
         before.next = block.next;
         before.target = block.target;
+        before.region_at_end = block.region_at_end;
         moved[b] = kept - 1;
         continue;
       }

@@ -350,6 +350,7 @@ class Lifter {
     out_.elses = cfg_->elses;
     out_.behind_jumps = cfg_->behind_jumps;
     out_.ends_in_compound = cfg_->ends_in_compound;
+    out_.hides_signals = cfg_->hides_signals;
     out_.blocks.resize(cfg_->size());
     if (keeps_held_) {
       out_.held_at_end.resize(cfg_->size());
@@ -477,6 +478,8 @@ class Lifter {
     const Block& source = (*cfg_)[block_];
     LiftedBlock& lifted = block();
     lifted.region = source.region;
+    lifted.takes_signals = !cfg_->traits.signals_at_jumps || jumps_back(*cfg_, source);
+    lifted.signal_region = source.region_at_end;
     protected_depth_ = source.region.valid() ? (*cfg_)[source.region].depth : 0;
     if (source.region.valid() && protected_depth_ > stack_.size() + (source.end - source.first))
       throw Error("lift: at offset " + std::to_string(first_offset(*cfg_, block_.index)) +

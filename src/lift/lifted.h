@@ -108,6 +108,8 @@ struct LiftedBlock {
   std::int32_t term_line = 0;
   std::uint32_t term_columns = 0;
   RegionId region;
+  bool takes_signals = false;  // the interpreter looks for signals where the block is left,
+  RegionId signal_region;      // and this is the region whose handler gets what they raise
   std::span<ValueId>
       handler_args;  // one for each parameter of the region's handler block (exceptional edge);
                      // nearly always empty; none where nothing in this block raises
@@ -127,7 +129,8 @@ struct Lifted {
   std::vector<LoopSpan> loops;              // see Cfg
   std::vector<ElseSpan> elses;              // see Cfg
   std::vector<std::uint32_t> behind_jumps;  // see InstrList
-  bool ends_in_compound = false;            // see Cfg
+  bool ends_in_compound = false;            // see Cfg, as what follows
+  bool hides_signals = false;
   /// Only where lift() was asked: what the stack holds while an operation runs that may_free(), by
   /// value, and while a block's terminator does, by block. Operands are not in it. Values that
   /// later stages add have no entry.

@@ -216,7 +216,9 @@ class Decided {
         if (b < lifted_.held_at_end.size()) lifted_.held_at_end[b].clear();
         continue;
       }
-      for (RegionId r = block.region; r; r = lifted_.regions[r.index].parent) kept[r.index] = 1;
+      for (RegionId own : {block.region, block.signal_region})
+        for (RegionId r = own; r && !kept[r.index]; r = lifted_.regions[r.index].parent)
+          kept[r.index] = 1;
     }
     std::vector<RegionId> number(kept.size());
     std::vector<Region> regions;
@@ -229,7 +231,8 @@ class Decided {
     for (Region& region : regions)
       if (region.parent) region.parent = number[region.parent.index];
     for (LiftedBlock& block : lifted_.blocks)
-      if (block.region) block.region = number[block.region.index];
+      for (RegionId* region : {&block.region, &block.signal_region})
+        if (*region) *region = number[region->index];
     lifted_.regions = std::move(regions);
   }
 

@@ -8,6 +8,11 @@ namespace {
 
 constexpr std::uint32_t kSpin = UINT32_MAX - 1;  // jumps that go round without doing anything
 
+/// In place of the region of a jump back that control takes: none is taken, it has no handler, or
+/// there are several jumps in different regions.
+constexpr std::uint32_t kNoJump = UINT32_MAX - 2, kUnhandled = UINT32_MAX - 3,
+                        kSeveral = UINT32_MAX - 4;
+
 /// The last part of a qualified name: the rest follows from where the function stands.
 std::string_view last_part(std::string_view qualname) {
   const std::size_t dot = qualname.rfind('.');
@@ -82,6 +87,7 @@ struct View {
   CodeId code;
   const Cfg& cfg;
   std::vector<std::uint32_t> entry;  // by block: first visible instruction from its start, or kSpin
+  std::vector<std::uint32_t> jump;   // by block: the region of the jumps back on that way
   std::vector<std::uint32_t> block_of;  // by instruction
 
   View(Canon& canon_, Which side_, CodeId code_, const Cfg& cfg_)
@@ -90,6 +96,7 @@ struct View {
     for (std::uint32_t b = 0; b < cfg.size(); ++b)
       for (std::uint32_t i = cfg.blocks[b].first; i < cfg.blocks[b].end; ++i) block_of[i] = b;
     entry.assign(cfg.size(), kNone);
+    jump.assign(cfg.size(), kNoJump);
     std::vector<std::uint32_t> path;
     for (std::uint32_t b = 0; b < cfg.size(); ++b) {
       std::uint32_t at = b, found = kNone;
@@ -106,11 +113,37 @@ struct View {
           found = block.first;
           break;
         }
-        at = (block.next.valid() ? block.next : block.target).index;
+        at = after(block).index;
       }
-      for (std::uint32_t step : path) entry[step] = found;
+      for (auto step = path.rbegin(); step != path.rend(); ++step) {
+        const Block& block = cfg.blocks[*step];
+        entry[*step] = found;
+        const bool visible = block.first < block.end && cfg.instrs[block.first].op != Op::JUMP;
+        if (!visible) jump[*step] = with(own_jump(block), jump_into(after(block)));
+      }
     }
   }
+
+  static BlockId after(const Block& block) { return block.next ? block.next : block.target; }
+
+  static std::uint32_t with(std::uint32_t first, std::uint32_t then) {
+    if (first == kNoJump || first == then) return then;
+    return then == kNoJump ? first : kSeveral;
+  }
+
+  /// The region of a jump back at the end of the block.
+  std::uint32_t own_jump(const Block& block) const {
+    if (!jumps_back(cfg, block)) return kNoJump;
+    return block.region_at_end ? block.region_at_end.index : kUnhandled;
+  }
+
+  /// The same for the way from `i` to what follows it where it does not branch.
+  std::uint32_t jump_after(std::uint32_t i) const {
+    const Block& block = cfg.blocks[block_of[i]];
+    if (i + 1 < block.end && cfg.instrs[i + 1].op != Op::JUMP) return kNoJump;
+    return with(own_jump(block), jump_into(block.next));
+  }
+  std::uint32_t jump_into(BlockId block) const { return block ? jump[block.index] : kNoJump; }
 
   std::uint32_t at(BlockId block) const { return block.valid() ? entry[block.index] : kNone; }
 
@@ -122,11 +155,29 @@ struct View {
   }
 };
 
+const Instr* instr_at(const Cfg& cfg, std::uint32_t k) {
+  return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr;
+}
+
+/// Successors when the test holds, and when it does not.
+std::pair<BlockId, BlockId> arms(const Instr& instr, const Block& block) {
+  return instr.op == Op::BRANCH_TRUE || instr.op == Op::BRANCH_NONE
+             ? std::pair{block.target, block.next}
+             : std::pair{block.next, block.target};
+}
+
+/// The operation whichever way it jumps.
+Op test(Op op) {
+  return op == Op::BRANCH_TRUE   ? Op::BRANCH_FALSE
+         : op == Op::BRANCH_NONE ? Op::BRANCH_NOT_NONE
+                                 : op;
+}
+
 }  // namespace
 
 std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cfg& cfg_a,
                                            CodeId code_b, const Cfg& cfg_b, bool compare_names,
-                                           Pairs& nested) {
+                                           bool copies, Pairs& nested) {
   const View a(canon, kA, code_a, cfg_a), b(canon, kB, code_b, cfg_b);
   const auto size_a = static_cast<std::uint32_t>(cfg_a.instrs.size());
 
@@ -139,6 +190,8 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
   };
 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a.at(cfg_a.entry), b.at(cfg_b.entry)}};
+  const bool hides_signals = cfg_a.hides_signals || cfg_b.hides_signals;
+  const bool handles = hides_signals || !cfg_a.regions.empty() || !cfg_b.regions.empty();
   Difference difference;
   const auto part = [&](std::string text) {
     difference.text = std::move(text);
@@ -148,7 +201,8 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
     const auto [i, j] = work.back();
     work.pop_back();
     if (i >= size_a || j >= cfg_b.instrs.size()) {
-      if (i == j) continue;
+      // A signal ends what goes round for ever.
+      if (i == j && (i != kSpin || !handles || copies)) continue;
       difference.offset_a = i < size_a ? cfg_a.instrs[i].offset : difference.offset_a;
       difference.offset_b = j < cfg_b.instrs.size() ? cfg_b.instrs[j].offset : difference.offset_b;
       return part(i == kSpin
@@ -163,25 +217,10 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
     const Block &block_a = cfg_a.blocks[a.block_of[i]], &block_b = cfg_b.blocks[b.block_of[j]];
     difference.offset_a = p.offset;
     difference.offset_b = q.offset;
-    // Successors when the test holds, and when it does not.
-    const auto arms = [](const Instr& instr, const Block& block,
-                         const View& view) -> std::pair<std::uint32_t, std::uint32_t> {
-      const std::uint32_t next = view.at(block.next), target = view.at(block.target);
-      return instr.op == Op::BRANCH_TRUE || instr.op == Op::BRANCH_NONE ? std::pair{target, next}
-                                                                        : std::pair{next, target};
-    };
-    const auto test = [](Op op) {
-      return op == Op::BRANCH_TRUE   ? Op::BRANCH_FALSE
-             : op == Op::BRANCH_NONE ? Op::BRANCH_NOT_NONE
-                                     : op;
-    };
     const bool last_a = i + 1 == block_a.end, last_b = j + 1 == block_b.end;
     const bool control_a = last_a && block_a.target.valid(),
                control_b = last_b && block_b.target.valid();
     const std::uint32_t next_a = a.after(i), next_b = b.after(j);
-    const auto instr_at = [](const Cfg& cfg, std::uint32_t k) {
-      return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr;
-    };
     if (test(p.op) != test(q.op) || p.aux != q.aux || control_a != control_b ||
         !same_operand(canon, operand(canon, kA, code_a, p, instr_at(cfg_a, next_a), compare_names),
                       operand(canon, kB, code_b, q, instr_at(cfg_b, next_b), compare_names),
@@ -198,22 +237,39 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
       return part(describe(canon, kA, code_a, p) +
                   (block_a.region.valid() ? " is protected by a handler, the other is not"
                                           : " is not protected by a handler, the other is"));
-    if (block_a.region.valid()) {
-      const Region &region_a = cfg_a[block_a.region], &region_b = cfg_b[block_b.region];
-      if (region_a.depth != region_b.depth || region_a.lasti != region_b.lasti ||
-          region_a.entry != region_b.entry)
-        return part("the handlers of " + describe(canon, kA, code_a, p) +
-                    " start at different stack depths");
+    const auto same_handlers = [&](RegionId x_id, RegionId y_id) {
+      const Region &region_a = cfg_a[x_id], &region_b = cfg_b[y_id];
       work.emplace_back(a.at(region_a.handler), b.at(region_b.handler));
-    }
+      return region_a.depth == region_b.depth && region_a.lasti == region_b.lasti &&
+             region_a.entry == region_b.entry;
+    };
+    if (block_a.region.valid() && !same_handlers(block_a.region, block_b.region))
+      return part("the handlers of " + describe(canon, kA, code_a, p) +
+                  " start at different stack depths");
+    // Whether the jumps back on both ways have handlers that correspond.
+    const auto same_jumps = [&](std::uint32_t jump_a, std::uint32_t jump_b) {
+      if (copies) return true;
+      const auto handled = [](std::uint32_t jump) { return jump < kSeveral; };
+      if (handled(jump_a) != handled(jump_b) || jump_a == kSeveral || jump_b == kSeveral)
+        return false;
+      return !handled(jump_a) || same_handlers(RegionId(jump_a), RegionId(jump_b));
+    };
+    bool same =
+        !hides_signals || copies || (!jumps_back(cfg_a, block_a) && !jumps_back(cfg_b, block_b));
     if (control_a) {
-      const auto [true_a, false_a] = arms(p, block_a, a);
-      const auto [true_b, false_b] = arms(q, block_b, b);
-      work.emplace_back(true_a, true_b);
-      work.emplace_back(false_a, false_b);
+      const auto [true_a, false_a] = arms(p, block_a);
+      const auto [true_b, false_b] = arms(q, block_b);
+      work.emplace_back(a.at(true_a), b.at(true_b));
+      work.emplace_back(a.at(false_a), b.at(false_b));
+      same = same && same_jumps(a.jump_into(true_a), b.jump_into(true_b)) &&
+             same_jumps(a.jump_into(false_a), b.jump_into(false_b));
     } else if (next_a != kNone || next_b != kNone) {
       work.emplace_back(next_a, next_b);
+      same = same && same_jumps(a.jump_after(i), b.jump_after(j));
     }
+    if (!same)
+      return part("the jumps back behind " + describe(canon, kA, code_a, p) +
+                  " have other handlers than those of the other side");
   }
   return std::nullopt;
 }

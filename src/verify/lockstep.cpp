@@ -45,23 +45,32 @@ void Lockstep::begin_walk() {
   local_names_.clear();
   handler_seen_.clear();
   entry_tokens_.clear();
-  for (SideState& s : sides_) s.undo.clear();
+  quiet_ = true;
+  way_ = {};
+  for (SideState& s : sides_) {
+    s.undo.clear();
+    s.signals = {};
+  }
 }
 
 void Lockstep::walk_all() {
   begin_walk();
   for (SideState& s : sides_) s.at = {s.lifted->entry.index, 0};
   meet(true);
-  while (!queue_.empty()) {
-    const std::uint32_t id = queue_.top().second;
-    queue_.pop();
-    nodes_[id].queued = false;
-    walk(id);
-  }
+  do {
+    while (!queue_.empty()) {
+      const std::uint32_t id = queue_.top().second;
+      queue_.pop();
+      nodes_[id].queued = false;
+      walk(id);
+    }
+  } while (mark_quiet_loops());
 }
 
 void Lockstep::walk(std::uint32_t id) {
   begin_walk();
+  node_ = id;
+  if (id < quiet_ways_.size()) quiet_ways_[id].clear();
   {
     const Node& node = nodes_[id];
     const std::vector<TokenId> tokens = instantiate(node.state);
@@ -72,7 +81,7 @@ void Lockstep::walk(std::uint32_t id) {
     sides_[kA].at = node.key.at[kA];
     sides_[kB].at = node.key.at[kB];
   }
-  if (sides_[kA].at.index == kSpins) return handlers();  // only an asynchronous exception ends this
+  if (sides_[kA].at.index == kSpins) return walk_spins();
   while (true) {
     const bool event_a =
         sides_[kA].at.index < sides_[kA].facts.blocks[sides_[kA].at.block].events.size();
@@ -94,43 +103,64 @@ void Lockstep::take(Which side, unsigned which) {
   SideState& s = sides_[side];
   const Edge& edge = s.lifted->blocks[s.at.block].edges[which];
   if (!edge.to.valid()) part("not proven: the graph is damaged");
-  bind(side, edge.to, edge.args);
+  if (watches_signals_) note_signals(side);
+  bind(side, edge.to, tokens_of(side, edge.args));
   if (s.facts.blocks[edge.to.index].predecessors > 1) crossed_ = true;
   s.at = {edge.to.index, 0};
 }
 
-void Lockstep::bind(Which side, BlockId to, std::span<const ValueId> args) {
+std::vector<TokenId> Lockstep::tokens_of(Which side, std::span<const ValueId> values) {
+  std::vector<TokenId> tokens;
+  for (ValueId id : values) tokens.push_back(get(side, id));
+  return tokens;
+}
+
+void Lockstep::bind(Which side, BlockId to, const std::vector<TokenId>& values) {
   const std::vector<ValueId>& params = sides_[side].lifted->blocks[to.index].params;
-  std::vector<TokenId> values;
-  for (ValueId arg : args) values.push_back(get(side, arg));
   for (std::size_t i = 0; i < params.size(); ++i)
     set(side, params[i], i < values.size() ? values[i] : tokens_.leaf());
   spend(1 + params.size());
 }
 
+bool Lockstep::take_known(Which side) {
+  SideState& s = sides_[side];
+  const BlockFacts& facts = s.facts.blocks[s.at.block];
+  const LiftedBlock& block = s.lifted->blocks[s.at.block];
+  for (; s.at.index < facts.events.size(); ++s.at.index) {
+    if (!evaluate(side, facts.events[s.at.index])) return false;
+    spend(1);
+  }
+  unsigned which = 0;
+  if (block.term == TermKind::Branch) {
+    const int known = truth(get(side, facts.test));
+    if (known < 0) return false;
+    which = (known != 0) != facts.flipped ? 0 : 1;
+  } else if (block.term != TermKind::Jump) {
+    return false;
+  }
+  take(side, which);
+  return true;
+}
+
 Stop Lockstep::advance(Which side) {
   SideState& s = sides_[side];
-  std::size_t jumps = 0;
-  while (true) {
-    const BlockFacts& facts = s.facts.blocks[s.at.block];
-    const LiftedBlock& block = s.lifted->blocks[s.at.block];
-    while (s.at.index < facts.events.size()) {
-      if (!evaluate(side, facts.events[s.at.index])) return Stop::Here;
-      spend(1);
-      ++s.at.index;
-    }
-    unsigned which = 0;
-    if (block.term == TermKind::Branch) {
-      const int known = truth(get(side, facts.test));
-      if (known < 0) return Stop::Here;
-      which = (known != 0) != facts.flipped ? 0 : 1;
-    } else if (block.term != TermKind::Jump) {
-      return Stop::Here;
-    }
-    // A loop without effects comes back to a block that was passed before the blocks are used up.
-    if (++jumps > s.lifted->blocks.size() + 1) return Stop::Spin;
-    take(side, which);
+  // A loop without effects comes back to a block with the values that it had there. What is
+  // remembered moves on at powers of two (R. P. Brent, "An Improved Monte Carlo Factorization
+  // Algorithm", 1980).
+  std::size_t jumps = 0, since = 0, power = 1;
+  std::uint32_t remembered = kNone;
+  std::vector<TokenId> values;
+  while (take_known(side)) {
+    if (++jumps <= s.lifted->blocks.size()) continue;
+    std::vector<TokenId> now = live_tokens(side);
+    if (s.at.block == remembered && now == values) return Stop::Spin;
+    if (++since < power) continue;
+    power *= 2;
+    since = 0;
+    remembered = s.at.block;
+    values = std::move(now);
   }
+  return Stop::Here;
 }
 
 bool Lockstep::meet(bool always) {
@@ -139,7 +169,8 @@ bool Lockstep::meet(bool always) {
   if (stop_a != stop_b)
     part(stop_a == Stop::Spin ? "goes round for ever without an effect, but the other " + here(kB)
                               : here(kA) + ", but the other goes round for ever without an effect");
-  if (stop_a == Stop::Spin) sides_[kA].at.index = sides_[kB].at.index = kSpins;
+  if (stop_a == Stop::Spin) meet_spins();
+  if (watches_signals_) meet_signals();
   if (!always && !crossed_ && stop_a == Stop::Here) return false;
   arrive();
   return true;
@@ -188,6 +219,7 @@ void Lockstep::effect() {
       part_here(seen && different_values(p, q));
     }
   }
+  quiet_ = quiet_ && !looks_for_signals(kA, va);
   if (calls_ && (op == Op::CALL || op == Op::CALL_KW || op == Op::CALL_EX))
     calls_->emplace(x.offset, y.offset);
   if (may_free(op)) same_held(held_of(kA, va), held_of(kB, vb));
@@ -369,6 +401,7 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
 }
 
 void Lockstep::handlers() {
+  if (!sides_[kA].lifted->traits.signals_at_jumps) quiet_ = false;
   const BlockId ha = handler(kA), hb = handler(kB);
   if (ha.valid() != hb.valid())
     part(here(kA) + (ha.valid() ? " under an exception handler, but the other does so outside of it"
@@ -380,10 +413,16 @@ void Lockstep::handlers() {
       std::ranges::equal(seen.args[kB], args[kB]))
     return;
   seen = {changes_, {args[kA], args[kB]}};
-  const bool outer = undoing_;
+  enter_handlers(ha, hb, {tokens_of(kA, args[kA]), tokens_of(kB, args[kB])});
+}
+
+void Lockstep::enter_handlers(BlockId ha, BlockId hb, const std::vector<TokenId> (&args)[2]) {
+  const bool outer = undoing_, quiet = quiet_;
+  const QuietWay way = way_;
   const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
   const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
   undoing_ = true;
+  quiet_ = false;  // an exception was raised, and something saw it
   entry_tokens_.clear();
   for (Which side : {kA, kB}) {
     SideState& s = sides_[side];
@@ -408,6 +447,8 @@ void Lockstep::handlers() {
   sides_[kA].at = back_a;
   sides_[kB].at = back_b;
   undoing_ = outer;
+  quiet_ = quiet;
+  way_ = way;
 }
 
 void Lockstep::take_back(Which side, std::size_t to) {
@@ -440,6 +481,8 @@ void Lockstep::along(unsigned ea, unsigned eb, TokenId item) {
       const ValueId id = sides_[side].lifted->blocks[sides_[side].at.block].item;
       if (id.valid()) set(side, id, item);
     }
+  const bool quiet = quiet_;
+  const QuietWay way = way_;
   take(kA, ea);
   take(kB, eb);
   meet(true);
@@ -448,6 +491,8 @@ void Lockstep::along(unsigned ea, unsigned eb, TokenId item) {
   sides_[kA].at = back_a;
   sides_[kB].at = back_b;
   undoing_ = false;
+  quiet_ = quiet;
+  way_ = way;
 }
 
 void Lockstep::terminator() {
@@ -476,6 +521,7 @@ void Lockstep::terminator() {
       return;
     case TermKind::Send:
       if (!same_values(x.value, y.value)) part_here();
+      quiet_ = false;
       along(0, 0);
       along(1, 1);
       return;

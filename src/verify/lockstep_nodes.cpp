@@ -134,6 +134,7 @@ void Lockstep::arrive() {
   const NodeKey key{{sides_[kA].at, sides_[kB].at}};
   const auto [found, fresh] = node_ids_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
   const std::uint32_t id = found->second;
+  if (watches_signals_ && quiet_) note_quiet_way(id);
   if (fresh) {
     nodes_.emplace_back();
     nodes_[id].key = key;

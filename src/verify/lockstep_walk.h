@@ -1,5 +1,5 @@
 #pragma once
-// The walk over both sides at once that lockstep_difference() makes: its state, and what its four
+// The walk over both sides at once that lockstep_difference() makes: its state, and what its five
 // files share.
 #include <algorithm>
 #include <functional>
@@ -59,8 +59,28 @@ struct Node {
   std::vector<ValueId> keys[2];  // the live values, by id
   State state;
   bool queued = false;
+  bool compares_signals = false;
 };
 
+/// Where the signals go that one side took on a way, see lockstep_signals.cpp.
+struct Signals {
+  bool any = false;
+  bool mixed = false;  // to several handlers, or to one that the walk cannot enter here
+  BlockId handler;     // none: out of the frame
+  BlockId block;       // where the last of them was taken
+  void take(const Lifted& lifted, BlockId at);
+  void add(const Signals& other);
+};
+
+/// A way from one node to another on which neither side is sure to look for signals but where it
+/// jumps back.
+struct QuietWay {
+  std::uint32_t to = 0;
+  bool matched = true;  // both sides took theirs between the same two effects
+  Signals signals[2];
+};
+
+/// Spin: round for ever, without an effect.
 enum class Stop : std::uint8_t { Here, Spin };
 
 /// As Position::index: the side goes round for ever without an effect.
@@ -85,6 +105,7 @@ class Lockstep {
     sides_[kB].lifted = &b;
     compares_held_ = !a.held_at_end.empty() && !b.held_at_end.empty();
     if (compares_held_) raises_on_ = only_raises_on(a);
+    watches_signals_ = !a.regions.empty() || !b.regions.empty() || hides_signals();
   }
 
   std::optional<Difference> run() {
@@ -110,6 +131,8 @@ class Lockstep {
     std::vector<TokenId> env;          // by value
     std::vector<std::uint32_t> epoch;  // env is valid where this is the walk's
     std::vector<Undo> undo;
+    Signals signals;                   // taken since the last effect
+    std::vector<TokenId> signal_args;  // what the handler of the last of them is given
   };
   struct HandlerVisit {
     std::uint64_t changes = 0;
@@ -130,13 +153,19 @@ class Lockstep {
   bool loaded_globals_stay_;
   std::size_t budget_ = 0;
 
+  bool watches_signals_ = false;  // there are handlers
+
   // All walks.
   std::map<NodeKey, std::uint32_t> node_ids_;
   std::vector<Node> nodes_;
   std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
+  std::vector<std::vector<QuietWay>> quiet_ways_;  // by node
 
   // One walk.
   std::uint32_t walk_ = 0;  // its number
+  std::uint32_t node_ = 0;  // where it began
+  bool quiet_ = true;       // neither side was sure to look for signals since
+  QuietWay way_;            // what both have done since
   Tokens tokens_;
   std::uint32_t mark_ = 0;
   bool undoing_ = false;        // set() notes what was there before
@@ -162,8 +191,13 @@ class Lockstep {
   /// Takes edge `which` of the block that `side` stands at the end of.
   void take(Which side, unsigned which);
 
-  /// Parameters get their arguments' tokens, all at once.
-  void bind(Which side, BlockId to, std::span<const ValueId> args);
+  std::vector<TokenId> tokens_of(Which side, std::span<const ValueId> values);
+
+  /// The parameters of a block get their values, all at once.
+  void bind(Which side, BlockId to, const std::vector<TokenId>& values);
+
+  /// Along the edge of a jump, or of a branch on what is known; false at other terminators.
+  bool take_known(Which side);
 
   /// To the next effect, or the next terminator that decides something.
   Stop advance(Which side);
@@ -231,7 +265,40 @@ class Lockstep {
   /// Where an exception raised here goes on both sides.
   void handlers();
 
+  /// Both sides go into these handlers, which get these values, and come back.
+  void enter_handlers(BlockId a, BlockId b, const std::vector<TokenId> (&args)[2]);
+
   void take_back(Which side, std::size_t to);
+
+  // --- signals: lockstep_signals.cpp
+
+  /// Such a region may get a signal, and the graph does not have it.
+  bool hides_signals() const {
+    return sides_[kA].lifted->hides_signals || sides_[kB].lifted->hides_signals;
+  }
+
+  /// Is the interpreter sure to look for signals while the operation runs?
+  bool looks_for_signals(Which side, ValueId id) const;
+
+  /// `side` leaves its block.
+  void note_signals(Which side);
+
+  /// Both have gone on to their next effect.
+  void meet_signals();
+
+  /// The way that ends at node `to` is quiet.
+  void note_quiet_way(std::uint32_t to);
+
+  /// The side goes round for ever: what of its signals, and the block where it stands for that.
+  void signals_of_spin(Which side);
+  void meet_spins();
+  void walk_spins();
+
+  /// Marks the nodes from where signals have to be compared, once all is walked; false when all
+  /// are marked. Parts where the signals of a loop go to different handlers.
+  bool mark_quiet_loops();
+  bool mark_quiet_loop(const std::vector<std::uint32_t>& nodes,
+                       const std::vector<std::uint32_t>& loop_of);
 
   // --- terminators: lockstep.cpp
 
@@ -353,6 +420,7 @@ class Lockstep {
 
   /// The values of `side` that something after its position reads.
   std::vector<ValueId> live_values(Which side);
+  std::vector<TokenId> live_tokens(Which side) { return tokens_of(side, live_values(side)); }
 
   /// The present knowledge about the node's keys, in canonical form.
   State extract(const Node& node);

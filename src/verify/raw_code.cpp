@@ -1,6 +1,7 @@
 #include "verify/raw_code.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -68,6 +69,20 @@ struct RawCode {
     const OperatorInfo& meaning = table->intrinsics_1[raw.operand];
     return meaning.op == Op::INTRINSIC_1 &&
            meaning.arg == static_cast<std::uint32_t>(Intrinsic1::StopIterationError);
+  }
+
+  /// Does what begins at the code unit raise again what it handles: after it has restored the
+  /// exception state, or as a RuntimeError if it is a StopIteration?
+  bool hands_on(std::uint64_t unit) const {
+    if (unit >= index.size()) return false;
+    const std::size_t first = index[unit];
+    const auto is = [&](std::size_t i, Op op) {
+      return i < instrs.size() && instrs[i].info.op == op;
+    };
+    if (first < instrs.size() && is_stop_iteration(instrs[first]))
+      return is(first + 1, Op::RERAISE);
+    return is(first, Op::COPY) && instrs[first].operand == 3 && is(first + 1, Op::POP_EXCEPT) &&
+           is(first + 2, Op::RERAISE);
   }
 
   /// How many instructions turn a StopIteration that leaves a generator into a RuntimeError.
@@ -401,6 +416,44 @@ void mark_own_cells(const CodeObject& code, InstrList& list) {
   for (Instr& instr : list.instrs)
     if (instr.op == Op::LOAD_FAST_AND_CLEAR && next < made.size())
       instr.aux = static_cast<std::uint32_t>(made[next++]);
+}
+
+void correct_signal_regions(const CodeObject& code, Cfg& cfg) {
+  const auto goes_back = [&](const Block& block) { return jumps_back(cfg, block); };
+  if (code.exceptiontable.empty() || std::ranges::none_of(cfg.blocks, goes_back)) return;
+  const RawCode raw(code);
+  if (!raw.table) return;
+  std::vector<RawExceptionRow> rows;
+  scan_exception_rows(code, [&](const RawExceptionRow& row) { rows.push_back(row); });
+  const auto row_of = [&](std::uint64_t unit) -> const RawExceptionRow* {
+    const auto next = std::ranges::partition_point(
+        rows, [&](const RawExceptionRow& row) { return row.begin <= unit; });
+    return next == rows.begin() || unit >= std::prev(next)->end ? nullptr : &*std::prev(next);
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, RegionId> regions;  // by handler and depth
+  for (std::uint32_t r = 0; r < cfg.regions.size(); ++r) {
+    const Region& region = cfg.regions[r];
+    const Block& handler = cfg[region.handler];
+    if (handler.first < handler.end)
+      regions.emplace(std::pair{std::uint64_t{cfg.instrs[handler.first].offset},
+                                std::uint64_t{region.depth} << 1 | region.lasti},
+                      RegionId(r));
+  }
+  for (Block& block : cfg.blocks) {
+    if (!goes_back(block)) continue;
+    const RawInstr& jump = raw.instrs[raw.index[cfg.instrs[block.end - 1].offset / 2]];
+    const std::uint64_t target = raw.target(jump, code.version);
+    const bool behind = signals_come_at_targets(code.version) && target - 1 < UINT64_MAX - 1;
+    const RawExceptionRow* row = row_of(behind ? target - 1 : jump.unit);
+    // What only hands an exception on is no region of the graph.
+    auto region = regions.end();
+    for (int hops = 0; row && hops < kMostHops; ++hops, row = row_of(row->target)) {
+      region = regions.find({2 * row->target, row->depth});
+      if (region != regions.end() || !raw.hands_on(row->target)) break;
+    }
+    block.region_at_end = row && region != regions.end() ? region->second : RegionId();
+    cfg.hides_signals |= row && region == regions.end();
+  }
 }
 
 }  // namespace depyf::verify_detail

@@ -22,6 +22,10 @@ bool lets_stop_iteration_out(const CodeObject& code, const InstrList& list);
 /// both: does it find another stack than its CLEANUP_THROW takes for granted?
 bool waits_at_other_depth(const CodeObject& code, const StackProblems& problems);
 
+/// Sets Block::region_at_end of jumps back by the exception table: decode() fills gaps in it, and
+/// some versions look for signals when the jump has been taken.
+void correct_signal_regions(const CodeObject& code, Cfg& cfg);
+
 /// What decode() takes for granted: cells are made and free variables copied as the variables say,
 /// PRECALL counts what CALL does. Empty when it is so.
 std::string broken_promise(const CodeObject& code);

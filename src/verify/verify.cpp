@@ -103,6 +103,13 @@ class Verifier {
     return out;
   }
 
+  static void read(Module& module, CodeId id, InstrList& list, Cfg& cfg) {
+    list = decode(module, id);
+    mark_own_cells(module[id], list);
+    cfg = build_cfg(module, id, list);
+    correct_signal_regions(module[id], cfg);
+  }
+
   Verdict compare(CodeId x, CodeId y, bool root) {
     Verdict out;
     if (std::optional<std::string> header = header_difference(with_, x, y, root, out.kind)) {
@@ -112,12 +119,8 @@ class Verifier {
     InstrList list_a, list_b;
     Cfg cfg_a, cfg_b;
     try {
-      list_a = decode(with_.a, x);
-      list_b = decode(with_.b, y);
-      mark_own_cells(with_.a[x], list_a);
-      mark_own_cells(with_.b[y], list_b);
-      cfg_a = build_cfg(with_.a, x, list_a);
-      cfg_b = build_cfg(with_.b, y, list_b);
+      read(with_.a, x, list_a, cfg_a);
+      read(with_.b, y, list_b, cfg_b);
     } catch (const Error& error) {
       // What cannot be read does something else for all that is known; CPython may read on.
       out.kind = VerdictKind::Unproven;
@@ -146,12 +149,14 @@ class Verifier {
     with_.canon.renamed.clear();
     with_.canon.orders_differ = with_.canon.nan_objects_differ = with_.canon.lines_differ = false;
     look_at_variables(x, cfg_a, y, cfg_b, root);
-    const std::optional<Difference> first =
-        exact_difference(with_.canon, x, cfg_a, y, cfg_b, with_.options.compare_names, nested);
+    Pairs dead;
+    const bool sequence =
+        same_sequence(with_.canon, x, list_a, y, list_b, with_.options.compare_names, dead) &&
+        same_instructions(with_.a[x], with_.b[y]);
+    const std::optional<Difference> first = exact_difference(
+        with_.canon, x, cfg_a, y, cfg_b, with_.options.compare_names, sequence, nested);
     if (!first) {
-      const bool sequence =
-          same_sequence(with_.canon, x, list_a, y, list_b, with_.options.compare_names, dead_) &&
-          same_instructions(with_.a[x], with_.b[y]);
+      for (const auto& [p, q] : dead.list()) dead_.many(p, q);
       if (sequence) problem.clear();  // the same, whatever that is
       if (!sequence || with_.a[x].stacksize != with_.b[y].stacksize) {
         if (problem.empty()) problem = unsound(kA, x, list_a, cfg_a);

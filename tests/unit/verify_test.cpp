@@ -40,7 +40,8 @@ std::string exact(Builder& a, Builder& b) {
   b.lifted();
   Canon canon(a.module, b.module, false);
   Pairs nested;
-  const auto difference = exact_difference(canon, a.code, a.cfg, b.code, b.cfg, true, nested);
+  const auto difference =
+      exact_difference(canon, a.code, a.cfg, b.code, b.cfg, true, false, nested);
   return difference ? difference->text : "";
 }
 
