@@ -1,11 +1,14 @@
 // What the prover says where the two sides part, and whether that is a difference which a caller
 // can see.
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "opcode/op_set.h"
+#include "simplify/rules.h"
 #include "verify/lockstep_walk.h"
 #include "verify/words.h"
 
@@ -135,15 +138,39 @@ const Const* Lockstep::constant(Which side, ValueId id, const LocalConstants& lo
   return local.value && !local.differ ? &module[ConstId(lifted[local.value].arg)] : nullptr;
 }
 
-bool Lockstep::is_display(Which side, ValueId id, const LocalConstants& locals) const {
+const Value* Lockstep::display(Which side, ValueId id, const LocalConstants& locals) const {
   static constexpr OpSet displays{Op::BUILD_LIST, Op::BUILD_MAP, Op::BUILD_SET, Op::BUILD_TUPLE};
   const Lifted& lifted = *sides_[side].lifted;
-  if (!id.valid() || lifted[id].kind != ValueKind::Operation) return false;
-  const Value& value = lifted[id];
-  if (value.op != Op::LOAD_FAST) return displays[value.op];
-  if (value.arg >= locals.stored.size() || locals.stored[value.arg].count != 1) return false;
-  const Value& put = lifted[locals.stored[value.arg].value];
-  return put.kind == ValueKind::Operation && displays[put.op];
+  const auto made = [&](ValueId by) {
+    const bool is =
+        by.valid() && lifted[by].kind == ValueKind::Operation && displays[lifted[by].op];
+    return is ? &lifted[by] : nullptr;
+  };
+  if (!id.valid() || lifted[id].kind != ValueKind::Operation || lifted[id].op != Op::LOAD_FAST)
+    return made(id);
+  const std::uint32_t local = lifted[id].arg;
+  if (local >= locals.stored.size() || locals.stored[local].count != 1) return nullptr;
+  return made(locals.stored[local].value);
+}
+
+bool Lockstep::is_decided_display(Which side, const Value& value, const Value& made) const {
+  // Methods that do not raise by what the object holds, if it has them.
+  static constexpr std::string_view list[] = {"append", "clear",  "copy",   "count",
+                                              "extend", "insert", "reverse"};
+  static constexpr std::string_view map[] = {"clear", "copy",       "get",    "items",
+                                             "keys",  "setdefault", "update", "values"};
+  static constexpr std::string_view set[] = {"add", "clear", "copy", "discard", "union", "update"};
+  if (value.op == Op::GET_ITER || value.op == Op::GET_YIELD_FROM_ITER) return made.operands.empty();
+  if (value.op == Op::STORE_SUBSCR) return made.op != Op::BUILD_MAP;
+  if (value.op == Op::UNPACK_SEQUENCE)
+    return made.op == Op::BUILD_MAP || made.operands.size() != value.arg;
+  if (value.op != Op::LOAD_ATTR && value.op != Op::LOAD_METHOD) return true;
+  const std::span<const std::string_view> methods =
+      made.op == Op::BUILD_LIST  ? std::span<const std::string_view>(list)
+      : made.op == Op::BUILD_MAP ? std::span<const std::string_view>(map)
+      : made.op == Op::BUILD_SET ? std::span<const std::string_view>(set)
+                                 : std::span<const std::string_view>();
+  return std::ranges::find(methods, canon_.module(side)[StrId(value.arg)]) == methods.end();
 }
 
 bool Lockstep::is_own(Which side, ValueId id, Origins& origins) const {
@@ -176,11 +203,13 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
   if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
   if (computes[value.op])
     return every([&](ValueId of) {
-      return constant(side, of, locals) != nullptr || is_display(side, of, locals);
+      return constant(side, of, locals) != nullptr || display(side, of, locals) != nullptr;
     });
   const bool stores = value.op == Op::STORE_ATTR || value.op == Op::STORE_SUBSCR;
   if (!of_first[value.op] && !stores) return false;
-  const Const* object = constant(side, value.operands[stores ? 1 : 0], locals);
+  const ValueId of = value.operands[stores ? 1 : 0];
+  if (const Value* made = display(side, of, locals)) return is_decided_display(side, value, *made);
+  const Const* object = constant(side, of, locals);
   if (!object) return false;
   const bool text = object->kind == ConstKind::Str || object->kind == ConstKind::Bytes;
   const bool items = object->kind == ConstKind::Tuple || object->kind == ConstKind::FrozenSet;
@@ -193,15 +222,35 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
 bool Lockstep::decides() const {
   for (Which side : {kA, kB}) {
     const Lifted& lifted = *sides_[side].lifted;
+    const std::uint32_t here = sides_[side].at.block;
+    const simplifying::Order order(lifted);
+    std::vector<bool> leads(lifted.blocks.size(), false);  // to the place, by one edge or more
+    std::vector<std::uint32_t> work{here};
+    while (!work.empty()) {
+      const std::uint32_t at = work.back();
+      work.pop_back();
+      for (const auto& edge : order.into(at)) {
+        if (leads[edge.from]) continue;
+        leads[edge.from] = true;
+        work.push_back(edge.from);
+      }
+    }
     LocalConstants locals;
     locals.read(lifted);
     Origins origins;
-    for (const Value& value : lifted.values) {
-      origins.left = 200;
-      if (may_be_decided(side, value, origins, locals)) return true;
+    for (std::uint32_t b = 0; b < lifted.blocks.size(); ++b) {
+      if (!leads[b] && b != here) continue;
+      const LiftedBlock& block = lifted.blocks[b];
+      for (ValueId id : block.body) {
+        if (!leads[b] && lifted[id].offset >= offset(side)) continue;
+        origins.left = 200;
+        if (may_be_decided(side, lifted[id], origins, locals)) return true;
+      }
+      if (leads[b] && block.term == TermKind::Branch &&
+          (constant(side, block.value, locals) != nullptr ||
+           display(side, block.value, locals) != nullptr))
+        return true;
     }
-    for (const LiftedBlock& block : lifted.blocks)
-      if (block.term == TermKind::Branch && constant(side, block.value, locals)) return true;
   }
   return false;
 }

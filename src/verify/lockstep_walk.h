@@ -495,9 +495,12 @@ class Lockstep {
   /// where it is no constant or where the stores differ.
   const Const* constant(Which side, ValueId id, const LocalConstants& locals) const;
 
-  /// Is it a list, tuple, dict or set that the code makes, also where one store puts it into a
-  /// local?
-  bool is_display(Which side, ValueId id, const LocalConstants& locals) const;
+  /// The operation that makes the list, tuple, dict or set which a value is, also where one store
+  /// puts it into a local; null where it is something else.
+  const Value* display(Which side, ValueId id, const LocalConstants& locals) const;
+
+  /// May an operation on what `made` makes come out in one way only?
+  bool is_decided_display(Which side, const Value& value, const Value& made) const;
 
   /// Is it computed of constants alone, by operators and through locals?
   bool is_own(Which side, ValueId id, Origins& origins) const;
@@ -507,8 +510,8 @@ class Lockstep {
   bool may_be_decided(Which side, const Value& value, Origins& origins,
                       const LocalConstants& locals) const;
 
-  /// Does either side have such an operation or test? Nothing says then that the place where the
-  /// two part is ever reached.
+  /// Does either side have such an operation or test on a way to where the two part? Nothing says
+  /// then that the place is ever reached.
   bool decides() const;
 
   /// A reason why the two do different things where they stand: another operation, another name,

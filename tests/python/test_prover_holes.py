@@ -349,6 +349,8 @@ NEVER_PASSED = (
     *("for i in 1: pass", "x = 1; i = [j for j in x]", "i, j = 1", "i, j = (1, 2, 3)", "1 .x"),
     *("1[0]", "x = 1()", "x = None; x()", "1 + 's'", "x = 's'; x + 1", "1 / 0", "x = -'s'"),
     *("x = {}; x[1]", "with 1: pass", "del g; g", "del g; del g", "x = 1; x.y = 2"),
+    *("(a,).nope(1)", "x = {}; x.nope(a)", "[a](1)", "x = (a, g); x[0] = 1", "i, = a, g"),
+    *("x = []\n    if not x: return 0", "while not {}: pass"),
     "i = 0\n    while i < 9: i += 1\n    if i < 9: return 1",
 )
 #: others, behind which a program sees the difference
@@ -356,8 +358,11 @@ PASSED = (
     *("for i in a: pass", "for i in (1, 2): g(i)", "i, j = 1, 2", "x = []; x.append(a)"),
     *("x = ', '.join(a)", "n = 0\n    for i in a: n += i", "x = 1 + a", "x = {1: 2}[a]"),
     *("if a < 1: return 0", "with a: pass", "x, y = g(), 1; x + y", "a.b[1] = g(2)"),
+    *("x = {}; x[a] = g", "x = {a}; x.add(g)", "for i in [a, g]: pass"),
     "x = False\n    for i in a: x = True\n    if x: return 0",
 )
+#: code in a block that nothing enters
+NEVER_ENTERED = ("x = []\n    if x:", "for i in {}:", "x = {}\n    for i in x:", "while []:")
 
 
 @pytest.mark.parametrize("statement", NEVER_PASSED + PASSED)
@@ -368,6 +373,21 @@ def test_what_stands_behind_a_statement_that_nothing_passes_is_not_different(sta
         made = [function(text % (statement, value)) for value in (1, 2)]
     verdict = depyf.compare(*made).verdict
     assert verdict == ("different" if statement in PASSED else "unproven")
+
+
+def test_what_is_decided_behind_a_difference_does_not_count():
+    one, other = (function("def f(a, g):\n    g(%d)\n    return [] or {}.nope" % n) for n in (1, 2))
+    assert depyf.compare(one, other).verdict == "different"
+    one, other = (
+        function("def f(a, g):\n    while g():\n        g(%d)\n        [].nope" % n) for n in (1, 2)
+    )
+    assert depyf.compare(one, other).verdict == "unproven"
+
+
+@pytest.mark.parametrize("head", NEVER_ENTERED)
+def test_what_stands_in_a_block_that_nothing_enters_is_not_different(head):
+    one, other = (function("def f(a, g):\n    %s\n        g(%d)" % (head, n)) for n in (1, 2))
+    assert depyf.compare(one, other).verdict == "unproven"
 
 
 def closures(cells_f, cells_g):
