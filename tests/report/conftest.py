@@ -20,6 +20,7 @@ from depyf import sharing
 pytest.importorskip("jinja2")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+SIZE = {"width": 1500, "height": 950}
 
 
 def unpacked(path):
@@ -31,19 +32,66 @@ def unpacked(path):
     return "\n".join([text, *(zlib.decompress(base64.b64decode(one)).decode() for one in blocks)])
 
 
+class Tab:
+    """One tab of the browser: a process of its own, which costs more than most tests do. Tests have
+    it one after the other, each as a tab that was just opened.
+    """
+
+    #: what a large page leaves is garbage until the tab is closed
+    MOST = 25
+
+    def __init__(self, browser, options):
+        self._scheme = options.get("color_scheme", "null")
+        self.page = browser.new_context(viewport=SIZE, **options).new_page()
+        self.page.context.set_default_timeout(60000)
+        self.screen = None
+        self.tests = 0
+        self.used_up = False
+        tell = {
+            "request": lambda request: self.screen.requests.append(request.url),
+            "console": lambda message: self.screen.complaints.append(message.text),
+            "pageerror": lambda error: self.screen.complaints.append(str(error)),
+            "dialog": lambda dialog: (self.screen.dialogs.append(dialog.message), dialog.dismiss()),
+        }
+        for event, told in tell.items():
+            self.page.on(event, told)
+
+    def clean(self):
+        """Leaves the page of a test, and takes back what it left in the tab."""
+        self.tests += 1
+        self.used_up = self.used_up or self.tests >= self.MOST
+        if self.used_up:
+            return
+        page = self.page
+        if page.url.startswith("file:"):
+            page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")
+        page.set_viewport_size(SIZE)
+        page.emulate_media(media="null", color_scheme=self._scheme, reduced_motion="null")
+        page.mouse.move(-10, -10)
+
+    def close(self):
+        self.page.context.close()
+
+
 class Screen:
     """One page in the browser, with all that it asked for and complained about."""
 
-    def __init__(self, page, pictures):
-        self.page = page
+    def __init__(self, tab, pictures):
+        self.page = tab.page
         self.requests = []
         self.complaints = []
         self.dialogs = []
         self._pictures = pictures
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+        self._tab = tab
+        tab.screen = self
+
+    def at_start(self, script):
+        """Runs a script in each page that is opened from here on, before those of the page. No
+        other test gets the tab then.
+        """
+        self._tab.used_up = True
+        self.page.add_init_script(script)
 
     def open(self, path, route=""):
         self.page.goto(Path(path).resolve().as_uri() + ("#" + route if route else ""))
@@ -101,38 +149,54 @@ def pictures():
     return Path(folder)
 
 
+@pytest.fixture(scope="session")
+def _tabs(browser):
+    """The tabs that tests share: options of their context -> tab."""
+    found = {}
+    yield found
+    for tab in found.values():
+        tab.close()
+
+
 @contextlib.contextmanager
-def _screen(browser, pictures, **options):
-    context = browser.new_context(viewport={"width": 1500, "height": 950}, **options)
-    context.set_default_timeout(60000)
-    screen = Screen(context.new_page(), pictures)
+def _screen(request, pictures, **options):
+    browser, tabs = request.getfixturevalue("browser"), request.getfixturevalue("_tabs")
+    key = tuple(sorted(options.items()))
+    tab = tabs.pop(key, None) or Tab(browser, options)
+    failed = request.session.testsfailed
+    screen = Screen(tab, pictures)
     try:
         yield screen
+        tab.clean()
+        wrong = [url for url in screen.requests if not re.match(r"(file|data|about):", url)]
+        assert not wrong, wrong
+        files = [url for url in screen.requests if url.startswith("file:")]
+        assert len(files) <= 4, screen.requests
+        assert not screen.complaints, screen.complaints
+        assert not screen.dialogs, screen.dialogs
+        if not tab.used_up and request.session.testsfailed == failed:
+            tabs[key] = tab
     finally:
-        context.close()
-    elsewhere = [url for url in screen.requests if not re.match(r"(file|data|about):", url)]
-    assert not elsewhere, elsewhere
-    assert len([url for url in screen.requests if url.startswith("file:")]) <= 4, screen.requests
-    assert not screen.complaints, screen.complaints
-    assert not screen.dialogs, screen.dialogs
+        if key not in tabs:
+            tab.close()
 
 
 @pytest.fixture
-def screen(browser, pictures):
+def screen(request, pictures):
     """A page with scripts. After the test: nothing was requested, nothing was complained about."""
-    with _screen(browser, pictures) as found:
+    with _screen(request, pictures) as found:
         yield found
 
 
 @pytest.fixture
-def screen_without_scripts(browser, pictures):
-    with _screen(browser, pictures, java_script_enabled=False) as found:
+def screen_without_scripts(request, pictures):
+    with _screen(request, pictures, java_script_enabled=False) as found:
         yield found
 
 
 @pytest.fixture
-def dark_screen(browser, pictures):
-    with _screen(browser, pictures, color_scheme="dark") as found:
+def dark_screen(request, pictures):
+    with _screen(request, pictures, color_scheme="dark") as found:
         yield found
 
 

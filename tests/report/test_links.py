@@ -6,7 +6,7 @@ import pytest
 def panes(screen, dumps, name, route, *roles):
     """The panes of one compile with these texts, by their roles."""
     page = screen.page
-    page.add_init_script(
+    screen.at_start(
         "localStorage.setItem('depyf.panes', '[%s]')" % ",".join('"%s"' % role for role in roles)
     )
     screen.open(dumps / name / "index.html", route)
