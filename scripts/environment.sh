@@ -149,7 +149,9 @@ install_web_tools() {
 install_build_tools() {
   install_requirements requirements-build.txt "the build tools"
   install_node
-  if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+  if command -v ccache >/dev/null; then  # what one checkout has compiled serves another
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root}
+  fi
   command -v ninja >/dev/null || pip_install "ninja==1.13.2"
   command -v cmake >/dev/null && cmake -P "$root/scripts/cmake_version.cmake" >/dev/null 2>&1 ||
     pip_install "cmake==4.4.4" || fail "CMake 3.20 or later is missing and pip could not install it"
@@ -158,7 +160,7 @@ install_build_tools() {
 # build_package ON|OFF: compile the core (with its C++ tests and native command when ON) and install the package.
 build_package() {
   say "Building; the first time takes a few minutes, later only what changed is compiled"
-  SKBUILD_CMAKE_DEFINE="DEPYF_BUILD_TESTS=$1;DEPYF_BUILD_COMMAND=$1" \
+  SKBUILD_CMAKE_DEFINE="DEPYF_BUILD_TESTS=$1;DEPYF_BUILD_COMMAND=$1;DEPYF_PRECOMPILED_HEADERS=ON" \
     pip_install --no-build-isolation --no-deps --force-reinstall "$root" ||
     fail "the build failed; the messages are above" "the same with more output: $python -m pip install -v --no-build-isolation $root"
 }

@@ -1,6 +1,7 @@
 #include "cli/archive.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "support/error.h"
 

@@ -1,6 +1,7 @@
 #include "print/text.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace depyf {
 
