@@ -132,19 +132,20 @@ def _enlarged(entry):
     return key
 
 
-def timed_views(browser, run, place, rounds, told=None):
+def timed_views(browser, run, place, rounds, told=None, render=page.render):
     """Opens each view of a run several times.
 
     Args:
         told: called with each row when it is there.
+        render: makes the page's text of a list of runs and a folder.
     Returns:
         Dicts with `view`, `ms` (the median on the clock), `worst` and `processor` (the median of
         processor time, in ms); the first two rows are an empty page's frames, and the page's first
-        view, of which `ms` is the time of its first paint.
+        view, of which `ms` is the time of its first paint. The page is left in `place`.
     """
     large = with_large_texts(run, 2 * rounds)
     path = pathlib.Path(place, "index.html")
-    page.write(str(path), page.render([run], str(place)))
+    page.write(str(path), render([run], str(place)))
     empty = pathlib.Path(place, "empty.html")
     empty.write_text("<!doctype html><title>empty</title><p>nothing")
     rows = []
