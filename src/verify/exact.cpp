@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bytecode/effect.h"
+
 namespace depyf::verify_detail {
 
 namespace {
@@ -155,6 +157,30 @@ struct View {
   }
 };
 
+/// Classes of instructions that must be equal: a union-find over both sides.
+class Classes {
+ public:
+  explicit Classes(std::size_t count) : parent_(count) {
+    for (std::uint32_t i = 0; i < count; ++i) parent_[i] = i;
+  }
+
+  /// False where the two are in one class already.
+  bool join(std::uint32_t i, std::uint32_t j) {
+    const std::uint32_t x = find(i), y = find(j);
+    if (x == y) return false;
+    parent_[y] = x;
+    return true;
+  }
+
+ private:
+  std::uint32_t find(std::uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+
+  std::vector<std::uint32_t> parent_;
+};
+
 const Instr* instr_at(const Cfg& cfg, std::uint32_t k) {
   return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr;
 }
@@ -181,14 +207,7 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
   const View a(canon, kA, code_a, cfg_a), b(canon, kB, code_b, cfg_b);
   const auto size_a = static_cast<std::uint32_t>(cfg_a.instrs.size());
 
-  // Classes of instructions that must be equal, as union-find over both sides.
-  std::vector<std::uint32_t> parent(size_a + cfg_b.instrs.size());
-  for (std::uint32_t i = 0; i < parent.size(); ++i) parent[i] = i;
-  const auto find = [&](std::uint32_t i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
-
+  Classes classes(size_a + cfg_b.instrs.size());
   std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a.at(cfg_a.entry), b.at(cfg_b.entry)}};
   const bool hides_signals = cfg_a.hides_signals || cfg_b.hides_signals;
   const bool handles = hides_signals || !cfg_a.regions.empty() || !cfg_b.regions.empty();
@@ -209,9 +228,7 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                       ? "this side goes round for ever without doing anything, the other does not"
                       : "the other side goes round for ever without doing anything");
     }
-    const std::uint32_t x = find(i), y = find(size_a + j);
-    if (x == y) continue;
-    parent[y] = x;
+    if (!classes.join(i, size_a + j)) continue;
 
     const Instr &p = cfg_a.instrs[i], &q = cfg_b.instrs[j];
     const Block &block_a = cfg_a.blocks[a.block_of[i]], &block_b = cfg_b.blocks[b.block_of[j]];
@@ -272,6 +289,38 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                   " have other handlers than those of the other side");
   }
   return std::nullopt;
+}
+
+bool same_reached(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,
+                  const InstrList& list_b, bool compare_names) {
+  const std::vector<Instr>&x = list_a.instrs, &y = list_b.instrs;
+  Classes classes(x.size() + y.size());
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{0, 0}};
+  Pairs codes;
+  const auto behind_jumps = [](const std::vector<Instr>& instrs, std::uint32_t at) {
+    for (int hops = 0; hops < kMostHops && at < instrs.size() && instrs[at].op == Op::JUMP; ++hops)
+      at = instrs[at].target;
+    return at;
+  };
+  const auto next = [](const std::vector<Instr>& instrs, std::uint32_t at) {
+    return at + 1 < instrs.size() ? &instrs[at + 1] : nullptr;
+  };
+  while (!work.empty()) {
+    const std::uint32_t i = behind_jumps(x, work.back().first),
+                        j = behind_jumps(y, work.back().second);
+    work.pop_back();
+    if (i >= x.size() || j >= y.size()) return false;
+    if (!classes.join(i, static_cast<std::uint32_t>(x.size()) + j)) continue;
+    const Instr &p = x[i], &q = y[j];
+    if (p.op != q.op || p.aux != q.aux || (p.target == kNoTarget) != (q.target == kNoTarget) ||
+        !same_operand(canon, operand(canon, kA, a, p, next(x, i), compare_names),
+                      operand(canon, kB, b, q, next(y, j), compare_names), p.op == Op::LOAD_CONST,
+                      false, codes))
+      return false;
+    if (p.target != kNoTarget) work.emplace_back(p.target, q.target);
+    if (!ends_flow(p.op)) work.emplace_back(i + 1, j + 1);
+  }
+  return true;
 }
 
 bool same_sequence(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,

@@ -430,14 +430,11 @@ void correct_signal_regions(const CodeObject& code, Cfg& cfg) {
         rows, [&](const RawExceptionRow& row) { return row.begin <= unit; });
     return next == rows.begin() || unit >= std::prev(next)->end ? nullptr : &*std::prev(next);
   };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, RegionId> regions;  // by handler and depth
+  // By handler: the depths of some versions' tables count more than the graph's.
+  std::multimap<std::uint64_t, RegionId> regions;
   for (std::uint32_t r = 0; r < cfg.regions.size(); ++r) {
-    const Region& region = cfg.regions[r];
-    const Block& handler = cfg[region.handler];
-    if (handler.first < handler.end)
-      regions.emplace(std::pair{std::uint64_t{cfg.instrs[handler.first].offset},
-                                std::uint64_t{region.depth} << 1 | region.lasti},
-                      RegionId(r));
+    const Block& handler = cfg[cfg.regions[r].handler];
+    if (handler.first < handler.end) regions.emplace(cfg.instrs[handler.first].offset, RegionId(r));
   }
   for (Block& block : cfg.blocks) {
     if (!goes_back(block)) continue;
@@ -446,13 +443,13 @@ void correct_signal_regions(const CodeObject& code, Cfg& cfg) {
     const bool behind = signals_come_at_targets(code.version) && target - 1 < UINT64_MAX - 1;
     const RawExceptionRow* row = row_of(behind ? target - 1 : jump.unit);
     // What only hands an exception on is no region of the graph.
-    auto region = regions.end();
-    for (int hops = 0; row && hops < kMostHops; ++hops, row = row_of(row->target)) {
-      region = regions.find({2 * row->target, row->depth});
-      if (region != regions.end() || !raw.hands_on(row->target)) break;
-    }
-    block.region_at_end = row && region != regions.end() ? region->second : RegionId();
-    cfg.hides_signals |= row && region == regions.end();
+    const auto known = [&] { return regions.count(2 * row->target); };
+    for (int hops = 0; row && hops < kMostHops && known() == 0 && raw.hands_on(row->target); ++hops)
+      row = row_of(row->target);
+    block.region_at_end = {};
+    if (!row) continue;
+    cfg.hides_signals |= known() != 1;
+    if (known() == 1) block.region_at_end = regions.find(2 * row->target)->second;
   }
 }
 

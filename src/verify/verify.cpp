@@ -116,6 +116,11 @@ class Verifier {
       out.detail = *header;
       return out;
     }
+    const auto refuse = [&](std::string why) {
+      out.kind = VerdictKind::Unproven;
+      out.detail = std::move(why);
+      return out;
+    };
     InstrList list_a, list_b;
     Cfg cfg_a, cfg_b;
     try {
@@ -123,15 +128,8 @@ class Verifier {
       read(with_.b, y, list_b, cfg_b);
     } catch (const Error& error) {
       // What cannot be read does something else for all that is known; CPython may read on.
-      out.kind = VerdictKind::Unproven;
-      out.detail = error.what();
-      return out;
+      return refuse(error.what());
     }
-    const auto refuse = [&](std::string why) {
-      out.kind = VerdictKind::Unproven;
-      out.detail = std::move(why);
-      return out;
-    };
     // What is said about the instructions holds for code of which decode() understands all. Two
     // copies of one code do the same whatever that is.
     std::string problem = broken_promise(with_.a[x]);
@@ -145,16 +143,19 @@ class Verifier {
       return refuse(
           "a StopIteration that leaves the generator becomes a RuntimeError on one side only");
     const Canon::NanPairs nan_pairs = with_.canon.nan_pairs;
-    Pairs nested;
+    Pairs nested, dead;
     with_.canon.renamed.clear();
-    with_.canon.orders_differ = with_.canon.nan_objects_differ = with_.canon.lines_differ = false;
     look_at_variables(x, cfg_a, y, cfg_b, root);
-    Pairs dead;
     const bool sequence =
         same_sequence(with_.canon, x, list_a, y, list_b, with_.options.compare_names, dead) &&
         same_instructions(with_.a[x], with_.b[y]);
+    const bool copies =
+        sequence || (cfg_a.hides_signals && cfg_b.hides_signals &&
+                     same_reached(with_.canon, x, list_a, y, list_b, with_.options.compare_names));
+    with_.canon.nan_pairs = nan_pairs;
+    with_.canon.orders_differ = with_.canon.nan_objects_differ = with_.canon.lines_differ = false;
     const std::optional<Difference> first = exact_difference(
-        with_.canon, x, cfg_a, y, cfg_b, with_.options.compare_names, sequence, nested);
+        with_.canon, x, cfg_a, y, cfg_b, with_.options.compare_names, copies, nested);
     if (!first) {
       for (const auto& [p, q] : dead.list()) dead_.many(p, q);
       if (sequence) problem.clear();  // the same, whatever that is
