@@ -219,7 +219,6 @@ void Lockstep::effect() {
       part_here(seen && different_values(p, q));
     }
   }
-  quiet_ = quiet_ && !looks_for_signals(kA, va);
   if (calls_ && (op == Op::CALL || op == Op::CALL_KW || op == Op::CALL_EX))
     calls_->emplace(x.offset, y.offset);
   if (may_free(op)) same_held(held_of(kA, va), held_of(kB, vb));
@@ -401,7 +400,7 @@ void Lockstep::same_held(std::span<const ValueId> a, std::span<const ValueId> b,
 }
 
 void Lockstep::handlers() {
-  if (!sides_[kA].lifted->traits.signals_at_jumps) quiet_ = false;
+  quiet_ = false;
   const BlockId ha = handler(kA), hb = handler(kB);
   if (ha.valid() != hb.valid())
     part(here(kA) + (ha.valid() ? " under an exception handler, but the other does so outside of it"

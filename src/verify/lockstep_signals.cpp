@@ -1,11 +1,9 @@
-// What the prover's walk knows of signals. A signal may be the only way out of a loop, and CPython
-// looks for one at certain instructions alone: from 3.11 on where it jumps back, calls, or goes on
-// with a generator (CHECK_EVAL_BREAKER in Python/bytecodes.c), before at any of them. So in a loop
-// where neither side is sure to look for signals elsewhere, the handlers around the jumps back
-// count as those around an effect do.
+// What the prover's walk knows of signals. A signal may be the only way out of a loop. In one with
+// an operation that may raise, the handlers of that operation are compared; in one without, those
+// where CPython looks for signals: from 3.11 on where it jumps back (CHECK_EVAL_BREAKER in
+// Python/bytecodes.c), before at other instructions, too.
 #include <algorithm>
 
-#include "opcode/op_set.h"
 #include "verify/lockstep_walk.h"
 
 namespace depyf::verify_detail {
@@ -29,12 +27,6 @@ void Signals::add(const Signals& other) {
   any = true;
   handler = other.handler;
   block = other.block;
-}
-
-bool Lockstep::looks_for_signals(Which side, ValueId id) const {
-  static constexpr OpSet looks{Op::CALL,        Op::CALL_KW,    Op::CALL_EX,
-                               Op::YIELD_VALUE, Op::YIELD_FROM, Op::SEND};
-  return looks[(*sides_[side].lifted)[id].op];
 }
 
 void Lockstep::note_signals(Which side) {

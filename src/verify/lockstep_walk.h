@@ -72,8 +72,7 @@ struct Signals {
   void add(const Signals& other);
 };
 
-/// A way from one node to another on which neither side is sure to look for signals but where it
-/// jumps back.
+/// A way from one node to another without an operation that may raise.
 struct QuietWay {
   std::uint32_t to = 0;
   bool matched = true;  // both sides took theirs between the same two effects
@@ -164,7 +163,7 @@ class Lockstep {
   // One walk.
   std::uint32_t walk_ = 0;  // its number
   std::uint32_t node_ = 0;  // where it began
-  bool quiet_ = true;       // neither side was sure to look for signals since
+  bool quiet_ = true;       // no handlers were compared since
   QuietWay way_;            // what both have done since
   Tokens tokens_;
   std::uint32_t mark_ = 0;
@@ -276,9 +275,6 @@ class Lockstep {
   bool hides_signals() const {
     return sides_[kA].lifted->hides_signals || sides_[kB].lifted->hides_signals;
   }
-
-  /// Is the interpreter sure to look for signals while the operation runs?
-  bool looks_for_signals(Which side, ValueId id) const;
 
   /// `side` leaves its block.
   void note_signals(Which side);
