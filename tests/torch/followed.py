@@ -93,6 +93,12 @@ torch.manual_seed(0)
 net = Net()
 run = torch.compile(net, backend="eager")
 """
+#: the module that is compiled, as the compiled function reaches it by a global
+BY_GLOBAL = """
+@torch.compile(backend="eager")
+def run(x, t, n, flag, extra):
+    return net(x, t, n, flag, extra)
+"""
 SECOND = """
 
 @torch.compile(backend="eager")
@@ -148,6 +154,8 @@ def text_of(seed):
         one = "score(torch.randn(%s, 2), %s)" % (drawn.choice(SIZES), number)
         rounds.append("with torch.no_grad():\n    print('result', k, %s.item())\n" % one)
     text += "for k in range(%d):\n" % drawn.choice((3, 4, 6)) + _indented("".join(rounds), 4)
+    if drawn.random() < 0.2:
+        text = text.replace('\nrun = torch.compile(net, backend="eager")\n', BY_GLOBAL)
     return text + END
 
 

@@ -630,6 +630,38 @@ def picked_and_indexes(one):
     )
 
 
+def sized_by_numbers(one):
+    listed = "sizes.tolist()"
+    split = one.drawn.choice(("torch.split(y, %s)", "y.split(%s)")) % listed
+    tested = one.drawn.choice(("part.numel() == 0", "len(part) == 0", "part.shape[0] < 1"))
+    skips = ["    if %s:" % tested, "        continue"]
+    loop = [one.drawn.choice(("for part in parts:", "for i, part in enumerate(parts):"))] + skips
+    made = ["parts = %s" % split]
+    if one.drawn.random() < 0.3:
+        made = ["lengths = %s" % listed, "parts = y.split(lengths)"]
+    before = _function(
+        "f",
+        "x, sizes",
+        one.first,
+        made,
+        "total = y.new_zeros(())",
+        loop,
+        "    total = total + part.max()",
+        "return total",
+    )
+    compiled = COMPILED.replace(")", ", dynamic=True)")
+    first = compiled + "def first(x):\n" + _lines(*("    " + it for it in [*one.first, "return y"]))
+    rest = compiled + "def largest(part, total):\n    return total + part.max()\n"
+    body = ["y = first(x)", *made, "total = y.new_zeros(())", *loop]
+    body += ["    total = largest(part, total)", "return total"]
+    after = first + rest + "def f(x, sizes):\n" + _lines(*("    " + each for each in body))
+    calls = "for k in range(4):\n    x, sizes = torch.linspace(-2, 2, 9), [k, 7 - k, 2]\n"
+    calls += "    print('result', f(x, torch.tensor(sizes)).item())\n"
+    told = ["Leave the code that makes the numbers uncompiled, with the decision at line"]
+    told.append("capture_scalar_outputs does not help: with it, torch stops tracing at line")
+    return Case(before + calls, after + calls, "size by numbers", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -664,6 +696,7 @@ SHAPES = (
     retried,
     bounded,
     picked_and_indexes,
+    sized_by_numbers,
 )
 
 

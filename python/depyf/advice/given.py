@@ -1,6 +1,7 @@
 """What a call gives a parameter of a function, read in the source of the code that calls it."""
 
 import ast
+import builtins
 from typing import Any, Iterator, List, Optional, Set, Tuple
 
 from depyf.advice import uses
@@ -27,6 +28,59 @@ def handed_on(called_at: Place, function_at: Place, name: str) -> str:
     root = roots.pop()
     own = parameters_of(function) - {"self"} - _stored(function) - _inner(function)
     return root if root in own else ""
+
+
+def reached_by(called_at: Place, function_at: Place, name: str) -> Tuple[str, bool]:
+    """(the name by which the calling function reaches what a function has as a parameter, or the
+    object of a method; whether that is a global): ("", False) where its source does not tell.
+
+    Args: as of `handed_on`.
+    """
+    function, values = _values(called_at, function_at, name)
+    roots = {_root(value) for value in values}
+    if function is None and is_of_object(name):
+        function = uses.function_around(*called_at)
+        roots = _objects_called(function, called_at) if function is not None else set()
+    if function is None or len(roots) != 1:
+        return "", False
+    root = roots.pop()
+    for _ in range(_MOST_NAMES):  # `block` of `for block in self.blocks` is of `self`
+        sources = {_root(one) for one in _given_to(function, root)} - {root}
+        if len(sources) != 1:
+            break
+        root = sources.pop()
+    local = parameters_of(function) | _stored(function) | _inner(function)
+    known = root in local or not root
+    return root, not known and not uses.is_free(called_at[0], called_at[1], root)
+
+
+#: names of one object that are followed
+_MOST_NAMES = 4
+
+
+def _objects_called(function: Any, called_at: Place) -> Set[str]:
+    """The names of the objects that the calls of a line call, or call a method of."""
+    tree = uses.parsed(called_at[0])
+    imported = uses.imported(tree) if tree is not None else {}
+    line = called_at[1]
+    return {
+        _root(one.func)
+        for one in ast.walk(function)
+        if isinstance(one, ast.Call) and one.lineno <= line <= uses.last_line(one)
+    } - {"", *imported, *dir(builtins)}
+
+
+def _given_to(function: Any, name: str) -> List[ast.expr]:
+    """What a function assigns to a name of its own, or loops over with it."""
+    found: List[ast.expr] = []
+    for one in ast.walk(function):
+        if isinstance(one, ast.Assign) and [getattr(to, "id", "") for to in one.targets] == [name]:
+            found.append(one.value)
+        elif isinstance(one, (ast.For, ast.comprehension)) and name in _stored(one.target):
+            called = getattr(getattr(one.iter, "func", None), "id", "")
+            given = getattr(one.iter, "args") if called == "enumerate" else [one.iter]
+            found += given[:1]
+    return found
 
 
 def made_inside(called_at: Place, function_at: Place, name: str) -> bool:

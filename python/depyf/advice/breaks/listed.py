@@ -29,6 +29,19 @@ def f(x):
 
 result = [f(torch.ones(size)) for size in (4, 5, 6)]
 """
+_SKIPPED_PARTS = """
+@torch.compile(backend="eager")
+def f(x, lengths):
+    found = []
+    for part in torch.split(x, lengths.tolist()):
+        if part.numel() == 0:
+            continue
+        found.append(part.max() * 2)
+    return torch.stack(found)
+
+x = torch.arange(12.0)
+result = [f(x, torch.tensor(one)) for one in ([2, 4, 6], [0, 6, 6], [4, 5, 3])]
+"""
 #: the same for either row of lists of integers
 _RETURN = (
     "If only the caller needs the list, return the tensor, and call .tolist() outside of the "
@@ -46,6 +59,39 @@ for size in (4, 5, 6):
 """
 
 LISTS = (
+    of_number(
+        "size by numbers",
+        "A tensor's values are converted to Python numbers, so Python must wait for them, and {at} "
+        "decides on a size that they determine. torch's capture_scalar_outputs does not help: "
+        "with it, torch stops tracing at {at}, and where that is in a loop, it leaves the whole "
+        "function uncompiled.",
+        [
+            helps(
+                "Leave the code that makes the numbers uncompiled, with the decision at {at}, and "
+                "compile the functions that compute with the tensors of such sizes, with "
+                "dynamic=True.",
+                _SKIPPED_PARTS,
+                """
+@torch.compile(backend="eager", dynamic=True)
+def largest(part):
+    return part.max() * 2
+
+def f(x, lengths):
+    found = []
+    for part in torch.split(x, lengths.tolist()):
+        if part.numel() == 0:
+            continue
+        found.append(largest(part))
+    return torch.stack(found)
+
+x = torch.arange(12.0)
+result = [f(x, torch.tensor(one)) for one in ([2, 4, 6], [0, 6, 6], [4, 5, 3])]
+""",
+            ),
+        ],
+        where=r"\n\? line \d+ decides on a size by it",
+        names=r"\n\? (?P<at>line \d+) decides on a size by it",
+    ),
     row(
         "list of floats",
         "A tensor of floats or bools is converted to a list of Python values, so Python must "
@@ -73,9 +119,9 @@ LISTS = (
             ),
             helps(
                 "torch._dynamo.config.capture_scalar_outputs = True keeps .tolist() in the graph, "
-                "unless Python needs one of the numbers for a branch, a range or a sort. The "
-                "number of elements is a constant then: torch compiles all of the function again "
-                "for each other one.",
+                "unless Python needs one of the numbers, or a size that they determine, for a "
+                "branch, a range or a sort. The number of elements is a constant then: torch "
+                "compiles all of the function again for each other one.",
                 _LENGTHS,
                 "torch._dynamo.config.capture_scalar_outputs = True\n" + _LENGTHS,
                 "torch._dynamo.config.capture_scalar_outputs = True",

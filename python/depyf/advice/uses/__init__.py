@@ -148,6 +148,7 @@ from depyf.advice.uses.shapes import (
     needs_number,
     number_needed_of,
     sized_at,
+    sized_by_numbers_at,
     sized_lines,
     sizes_decided_in,
 )
@@ -299,6 +300,7 @@ __all__ = [
     "shows_at",
     "shows_its_own",
     "sized_at",
+    "sized_by_numbers_at",
     "sized_lines",
     "sizes_decided_in",
     "skips_at",

@@ -3,7 +3,12 @@
 import ast
 from typing import Any, Iterable, Iterator, List, Set
 
-from depyf.advice.uses.following import first_needing, where_needed
+from depyf.advice.uses.following import (
+    first_needing,
+    gives_number,
+    turns_into_number,
+    where_needed,
+)
 from depyf.advice.uses.names import assigned, method_of, path_of, unwrapped
 from depyf.advice.uses.needs import tests_of
 from depyf.advice.uses.trees import HAS_ENDS, last_line, read_at, statement_at, walked
@@ -16,6 +21,133 @@ def sized_at(file: str, line: int) -> int:
     if tree is None or statement is None or not hasattr(statement, "end_lineno"):
         return 0
     return first_needing(tree, function, assigned(statement), line, _sizes, deep=True)
+
+
+def sized_by_numbers_at(file: str, line: int) -> int:
+    """The line, in the same function, that decides on a size which the Python numbers that a line
+    makes of a tensor determine: that of a part of `torch.split`, of a slice, of what is made with
+    them as its shape; 0 as above. What other functions make of those is not followed.
+    """
+    tree, function = read_at(file, line)
+    if tree is None or function is None or not HAS_ENDS:
+        return 0
+    statement = statement_at(function, line)
+    sized = _Sized(line, last_line(statement) if statement is not None else line)
+    nodes: List[Any] = [one for one in walked(function) if hasattr(one, "lineno")]
+    # a comprehension gives its names before it decides, as a loop does
+    for node in sorted(nodes, key=lambda one: (one.lineno, one.col_offset)):
+        if last_line(node) < line or node is function:
+            continue
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            sized.assign(assigned(node), node.value)
+        elif isinstance(node, ast.For):
+            sized.give(node.target, node.iter)
+        for one in getattr(node, "generators", ()):
+            sized.give(one.target, one.iter)
+        for test in [each for one in [node, *_clauses(node)] for each in _sizes(tree, one)]:
+            if sized.is_one(test):
+                return int(test.lineno)
+    return 0
+
+
+def _clauses(node: Any) -> List[Any]:
+    """The `for` clauses of a comprehension."""
+    return list(getattr(node, "generators", ()))
+
+
+class _Sized:
+    """Which names hold numbers that a line makes of tensors, and tensors with sizes by them.
+
+    Attributes:
+        numbers: of numbers, or lists of them.
+        many: of lists of such tensors.
+        ones: of such tensors.
+    """
+
+    def __init__(self, first: int, last: int) -> None:
+        self._lines = range(first, last + 1)
+        self.numbers: Set[str] = set()
+        self.many: Set[str] = set()
+        self.ones: Set[str] = set()
+
+    def assign(self, names: Set[str], value: Any) -> None:
+        """Reads an assignment."""
+        for kind, holds in self._kinds():
+            if holds(value):
+                kind |= names
+                return
+
+    def give(self, target: Any, iterable: Any) -> None:
+        """Reads what a loop gives its names."""
+        given, targets = [iterable], [target]
+        called = getattr(getattr(iterable, "func", None), "id", "")
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        if called == "enumerate" and len(parts) == 2 and iterable.args:
+            given, targets = iterable.args[:1], parts[1:]
+        elif called == "zip" and len(parts) == len(iterable.args):
+            given, targets = iterable.args, parts
+        for to, one in zip(targets, given):
+            kept = self.ones if self.is_many(one) else self.numbers
+            if kept is self.ones or self.is_number(one):
+                kept |= {each.id for each in ast.walk(to) if isinstance(each, ast.Name)}
+
+    def _kinds(self) -> List[Any]:
+        return [
+            (self.many, self.is_many),
+            (self.ones, self.is_one),
+            (self.numbers, self.is_number),
+        ]
+
+    def is_number(self, node: Any) -> bool:
+        """Whether an expression is such a number, or a list of them."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return path_of(node) in self.numbers
+        if isinstance(node, ast.Call):
+            if turns_into_number(node) and node.lineno in self._lines:
+                return True
+            return gives_number(node) and any(map(self.is_number, node.args))
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return any(map(self.is_number, node.elts))
+        if isinstance(node, ast.BinOp):
+            return self.is_number(node.left) or self.is_number(node.right)
+        return isinstance(node, ast.Subscript) and self.is_number(node.value)
+
+    def is_many(self, node: Any) -> bool:
+        """Whether an expression is a list of tensors of such sizes."""
+        if isinstance(node, ast.Call) and _name_of(node) in ("split", "split_with_sizes"):
+            return any(map(self.is_number, _given(node)))
+        if isinstance(node, ast.Call) and _name_of(node) in ("list", "tuple", "reversed"):
+            return any(map(self.is_many, node.args))
+        if isinstance(node, ast.ListComp):
+            for one in node.generators:
+                self.give(one.target, one.iter)
+            return self.is_one(node.elt)
+        return path_of(node) in self.many
+
+    def is_one(self, node: Any) -> bool:
+        """Whether an expression is a tensor of such a size."""
+        if isinstance(node, ast.Call):
+            return _name_of(node) in _SHAPED and any(map(self.is_number, _given(node)))
+        if isinstance(node, ast.Subscript):
+            bounds = [one for one in ast.walk(node.slice) if isinstance(one, ast.Slice)]
+            ends = [each for one in bounds for each in (one.lower, one.upper) if each is not None]
+            return any(map(self.is_number, ends)) or not bounds and self.is_many(node.value)
+        return path_of(node) in self.ones
+
+
+#: functions and methods that are given the shape of their result
+_SHAPED = frozenset(
+    "empty expand full narrow new_empty new_full new_ones new_zeros ones rand randn repeat "
+    "zeros".split()
+)
+
+
+def _name_of(call: Any) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _given(call: ast.Call) -> List[ast.expr]:
+    return call.args + [one.value for one in call.keywords]
 
 
 def sized_lines(file: str, line: int) -> List[int]:

@@ -1,10 +1,10 @@
 """What helps with recompiles, where several compiles have to be looked at together."""
 
 import re
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from depyf import advice
-from depyf.advice import breaks, conditions, flows, uses
+from depyf.advice import breaks, conditions, flows, given, uses
 from depyf.report import words
 from depyf.report.overview.guards import (
     asked_for,
@@ -150,6 +150,33 @@ def advise_limits(nodes: Sequence[Node]) -> None:
                 reason["listed"] = True
             else:
                 words.describe_static(reason, settings.get("settings"), str(source or ""))
+
+
+def advise_of_globals(nodes: Sequence[Node]) -> None:
+    """Where a graph break has torch compile a method by itself, and the code that calls it reaches
+    the object by a global, a setting for numbers of modules helps only while the break is there.
+    """
+    for node in nodes:
+        for reason in node.reasons:
+            if any("allow_unspec_int" in one for one in reason["patches"]):
+                name = _global_to(node.whole(), words.argument_of(reason["name"]))
+                if name:
+                    words.describe_reached(reason, node.whole().title, name)
+
+
+def _global_to(node: Node, name: str) -> str:
+    """The global by which compiled code around a compile reaches what that has as a name; "" for
+    none, and where it is not known.
+    """
+    met: Set[int] = set()
+    while node.outer is not None and id(node) not in met:
+        met.add(id(node))  # a dump may hold parts that call each other
+        root, is_global = given.reached_by(node.called_at, node.place, name)
+        if is_global or not root:
+            return root
+        name = root + "." if root == "self" else root
+        node = node.outer.whole()
+    return ""
 
 
 def advise_of_strings(nodes: Sequence[Node]) -> None:

@@ -11,6 +11,7 @@ from depyf.report.overview.advising import (
     advise_limits,
     advise_of_constants,
     advise_of_floats,
+    advise_of_globals,
     advise_of_objects,
     advise_of_sides,
     advise_of_strings,
@@ -104,6 +105,7 @@ def nodes_of(runs: Iterable[Document]) -> List[Node]:
         words.name_decided([one for node in of_run for one in node.reasons])
         words.name_readers([one for node in of_run for one in node.reasons])
         tell_differing(of_run)
+        advise_of_globals(of_run)
         advise_of_strings(of_run)
         advise_of_sides(of_run)
         for node in of_run:

@@ -114,6 +114,33 @@ def drop_marks(found: Said) -> None:
     found.update(help=[text for text, _ in given], patches=[patch for _, patch in given])
 
 
+#: what is said of a setting for numbers of modules
+_OF_A_GLOBAL = (
+    " That is so only while a graph break has torch compile `%s` by itself: without the break it "
+    "is part of the code that reaches its object by the global `%s`, and torch takes no number of "
+    "a global as symbolic."
+)
+
+
+def describe_reached(found: Said, function: str, name: str) -> None:
+    """Says of a setting for numbers of modules that it is for the function by itself alone: there
+    is no patch with it, as one that removes the break would have it help no more.
+
+    Args:
+        found: the reason.
+        function: that is compiled by itself.
+        name: of the global by which the code that calls it reaches its object.
+    """
+    pairs = [
+        (one + _OF_A_GLOBAL % (function, name), "") if OF_MODULES in patch else (one, patch)
+        for one, patch in zip(found["help"], found["patches"])
+    ]
+    pairs.sort(key=lambda one: "global `%s`" % name in one[0])
+    found.update(help=[one for one, _ in pairs], patches=[patch for _, patch in pairs])
+
+
+#: the setting that makes numbers of modules symbolic
+OF_MODULES = "allow_unspec_int_on_nn_module"
 #: the second choice of advice about a number
 _OUTSIDE = ", or keep it out of the compiled function"
 

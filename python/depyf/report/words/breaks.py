@@ -188,6 +188,8 @@ def _told_by_source(
         told += "\n? line %d %s it" % (used, what) if used else ""
         if what == "gives to math":
             told += "\n? calls %s, for tensors %s" % uses.math_called_at(filename, used)
+        sized = 0 if used else uses.sized_by_numbers_at(filename, line)
+        told += "\n? line %d decides on a size by it" % sized if sized else ""
         counter = "" if used else _counted_by_python(filename, line, stack)
         told += "\n? %s counts" % counter if counter else ""
         told += "\n? makes a list" if uses.lists_of(filename, line) else ""
