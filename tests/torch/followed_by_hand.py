@@ -662,6 +662,20 @@ def sized_by_numbers(one):
     return Case(before + calls, after + calls, "size by numbers", told, False)
 
 
+def indexed_by_several(one):
+    index = one.drawn.choice(("at // 2", "at - at // 2 - 1"))
+    form, taken = one.drawn.choice((("z[:, %s]", "[:, 0]"), ("z[%s, :]", "[0]")))
+    made, start = "at = int((y * y > -1).sum())", ["z = torch.outer(y, y)"]
+    calls = one.calls + "    print('result', f(x).item())\n"
+    used = "y = y + " + form % index
+    before = _function("f", "x", one.first, start, made, used, one.rest, "return y.sum()")
+    made = "at = (y * y > -1).sum()"
+    used = "y = y + " + form % ("(%s).unsqueeze(0)" % index) + taken
+    after = _function("f", "x", one.first, start, made, used, one.rest, "return y.sum()")
+    told = [r"x\[:, at.unsqueeze\(0\)\]\[:, 0\] in place of x\[:, at\]"]
+    return Case(before + calls, after + calls, "item as an index", told, False)
+
+
 SHAPES = (
     appended,
     counted,
@@ -697,6 +711,7 @@ SHAPES = (
     bounded,
     picked_and_indexes,
     sized_by_numbers,
+    indexed_by_several,
 )
 
 

@@ -249,6 +249,17 @@ def test_a_number_that_is_printed_is_said_to_be_used_by_other_lines_too():
     torch.testing.assert_close(result, wanted)
 
 
+@pytest.mark.skipif(not PINNED, reason="the pairs are of torch 2.13")
+def test_a_number_that_indexes_is_said_to_be_needed_by_other_lines_as_a_number():
+    help, key = breaks.ALSO_NEEDED, "item as an index"
+    wanted, nodes = before_of(breaks.BY_KEY[key], help)
+    (found,) = met(nodes, key)
+    assert help.text.replace("{lines}", "line 4") in found["help"][0]
+    result, after = run(help.after, "needed after")
+    assert not [one for node in after for one in node.breaks + node.reasons]
+    torch.testing.assert_close(result, wanted)
+
+
 def test_texts_that_choose_modules_are_no_data_and_nobody_passes_a_free_variable():
     nodes = run(
         """

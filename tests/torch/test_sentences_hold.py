@@ -1206,3 +1206,41 @@ def test_what_named_tuples_dicts_and_objects_on_the_stack_hold_is_among_the_cons
     assert "self.store['a'] is 4" in head
     head = file("__transformed_code_*_resume_in_measured*.py")
     assert "update.__self__.total is 0.0" in head and "update.__self__.count is 0" in head
+
+
+_SCALED = """
+scale = 1.0
+
+@torch.compile(backend="aot_eager")
+def f(x):
+    global scale
+    y = x.exp() * scale
+    m = y.max().item()
+    if m > 5:
+        scale *= 0.5
+        raise ValueError
+    scale = min(scale * 1.1, 4.0)
+    return y / m
+
+torch.manual_seed(0)
+for k in range(8):
+    for _ in range(3):
+        try:
+            x = f(torch.randn(4) * (1 + k % 3))
+        except ValueError:
+            pass
+"""
+
+
+@later
+def test_what_a_global_holds_is_not_said_to_come_from_before_a_break(tmp_path):
+    text = _SCALED
+    (tmp_path / "program.py").write_text(text)
+    torch._dynamo.reset()
+    scope = {"__name__": "program", "torch": torch}
+    with depyf.capture() as found:
+        exec(compile(text, str(tmp_path / "program.py"), "exec"), scope)
+    nodes = overview.nodes_of([found.to_json()])
+    reasons = [one for node in nodes for one in node.reasons if one["name"] == "scale"]
+    assert reasons
+    assert not any("comes from the code before" in told for one in reasons for told in one["help"])

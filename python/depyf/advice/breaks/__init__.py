@@ -20,6 +20,7 @@ from depyf.advice.breaks import (
 from depyf.advice.breaks.branches import OF_CONDITIONS, OF_FLOATS
 from depyf.advice.breaks.functions import FORMAT, FORMATTED_OUTSIDE
 from depyf.advice.breaks.gradients import OF_GRADIENTS, OF_KEPT, OF_NAN
+from depyf.advice.breaks.indices import ALSO_NEEDED
 from depyf.advice.breaks.library import LIBRARY
 from depyf.advice.breaks.loops import LEAVES, LOOP, ROUNDS, WHILE
 from depyf.advice.breaks.numbers import (
@@ -34,6 +35,7 @@ from depyf.advice.breaks.returned import OF_RETURNED
 from depyf.advice.breaks.shapes import LISTED_FIRST
 
 __all__ = [
+    "ALSO_NEEDED",
     "ALSO_USED",
     "AROUND",
     "BECOME_TENSORS",

@@ -2,6 +2,7 @@
 
 from depyf.advice import helps, row
 from depyf.advice.breaks.elements import BY_VALUE, MAKES_A_NUMBER, of_number
+from depyf.advice.breaks.indices import INDICES
 from depyf.advice.breaks.listed import LISTS
 
 _ITEM = """
@@ -73,23 +74,6 @@ def f(x):
     return layer(x) * 2
 
 result = [f(torch.ones(3)) for _ in range(3)]
-"""
-_INDEX = """
-@torch.compile(backend="eager")
-def f(x, at):
-    column = x[:, int(at)]
-    return column * 2
-
-result = [f(torch.arange(12.0).view(3, 4), torch.tensor(at)) for at in (0, 1, 2)]
-"""
-_PICKED = """
-@torch.compile(backend="eager")
-def f(x, ats):
-    at = ats[1]
-    picked = x[1, at]
-    return picked * 2
-
-result = [f(torch.arange(12.0).view(3, 4), torch.tensor([0, at])) for at in (1, 2)]
 """
 _NUMPY_INDEX = """
 import numpy
@@ -418,36 +402,7 @@ for x in (torch.ones(3), torch.zeros(3)):
         where=r"\n\? line \d+ prints it",
         names=r"\n\? (?P<at>line \d+) prints it",
     ),
-    of_number(
-        "item as an index",
-        "A tensor's value is converted to a Python number, which {at} uses as one of several "
-        "indices. torch's capture_scalar_outputs does not help: with it, torch compiles for each "
-        "value.",
-        [
-            helps(
-                "Index with the tensor in place of the number, as in x[:, at].",
-                _INDEX,
-                _INDEX.replace("int(at)", "at"),
-            ),
-        ],
-        where=r"\n\? line \d+ indexes with it",
-        names=r"\n\? (?P<at>line \d+) indexes with it",
-    ),
-    of_number(
-        "tensor as an index",
-        "A tensor that the graph computes is the index of one element, for which torch converts "
-        "it to a Python number. torch's capture_scalar_outputs does not help: with it, the graph "
-        "breaks here, too.",
-        [
-            helps(
-                "Index with a tensor of one dimension, which picks elements in the graph, and "
-                "take the one: x[j, at.unsqueeze(0)][0] in place of x[j, at].",
-                _PICKED,
-                _PICKED.replace("x[1, at]", "x[1, at.unsqueeze(0)][0]"),
-            ),
-        ],
-        where=r"\n\? line \d+ picks with it",
-    ),
+    *INDICES,
     of_number(
         "item that is asserted",
         "A tensor's value is converted to a Python number, and {at} asserts something about it, "

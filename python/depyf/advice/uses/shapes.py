@@ -6,6 +6,7 @@ from typing import Any, Iterable, Iterator, List, Set
 from depyf.advice.uses.following import (
     first_needing,
     gives_number,
+    parts_of_number,
     turns_into_number,
     where_needed,
 )
@@ -300,6 +301,28 @@ def needs_number(file: str, line: int, statements: Iterable[ast.AST]) -> bool:
     return bool(
         first_needing(tree, function, names, line, numbers_needed, deep=False, numbers=True)
     )
+
+
+def needed_beside_index(file: str, line: int) -> List[int]:
+    """The lines, in the function around a line and below it, that need the Python number which it
+    makes of a tensor itself, as a size, a bound or a length, in a text, or to decide.
+    """
+    tree, function = read_at(file, line)
+    statement = statement_at(function, line) if function is not None else None
+    if tree is None or statement is None:
+        return []
+    names, found = assigned(statement), set()
+
+    def holds(node: Any) -> bool:
+        return any(path_of(one) in names for one in parts_of_number(node))
+
+    below: List[Any] = [one for one in walked(function) if getattr(one, "lineno", 0) > line]
+    for node in sorted(below, key=lambda one: (one.lineno, one.col_offset)):
+        needing = [*numbers_needed(tree, node), *tests_of(node)]
+        found |= {int(one.lineno) for one in needing if holds(one)}
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            names |= assigned(node) if holds(node.value) else set()
+    return sorted(found)
 
 
 def number_needed_of(file: str, line: int) -> bool:

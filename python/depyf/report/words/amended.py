@@ -85,6 +85,15 @@ def with_uses(given: List[Tuple[str, str]], filename: str, line: int) -> List[Tu
     return [(text + more if more and not patch else text, patch) for text, patch in given]
 
 
+def with_needs(given: List[Tuple[str, str]], filename: str, line: int) -> List[Tuple[str, str]]:
+    """(text, patch) of what helps where a number is an index, with what is to be done where other
+    lines need the number itself.
+    """
+    lines = ", ".join("line %d" % one for one in uses.needed_beside_index(filename, line))
+    more = advice.filled(break_rows.ALSO_NEEDED.text, {"lines": lines}) if lines else ""
+    return [(text + (more or ""), patch) for text, patch in given]
+
+
 #: rows of a number that is printed
 OF_PRINTED = ("item that is printed", "print of other values")
 _AT_LINE = re.compile(r"line (?P<line>\d+)$")

@@ -13,6 +13,7 @@ from depyf.report.words.rows import (
     VALUE_KEPT,
     advise,
     argument_of,
+    is_of_global,
     marks_of,
     named_or_kept,
     type_row,
@@ -168,7 +169,7 @@ def is_kept(found: Said) -> bool:
     """
     name, parameters = found["name"], found["parameters"]
     kept = name.isidentifier() and parameters is not None and name not in parameters
-    return kept or is_on_stack(found)
+    return kept and not is_of_global(found) or is_on_stack(found)
 
 
 def describe_kept(found: Said, line: int) -> None:

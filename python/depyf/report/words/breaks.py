@@ -11,7 +11,7 @@ from depyf import advice
 from depyf.advice import breaks as break_rows
 from depyf.advice import uses
 
-from depyf.report.words.amended import OF_NUMPY, OF_PRINTED, with_condition, with_uses
+from depyf.report.words.amended import OF_NUMPY, OF_PRINTED, with_condition, with_needs, with_uses
 from depyf.report.words.stacks import (
     Line,
     call_of,
@@ -245,6 +245,8 @@ def _given(
     given = with_condition(advice_of(row, names), names, raw, filename, line)
     if row is not None and row.key in OF_PRINTED:
         given = with_uses(given, filename, line)
+    if row is not None and row.key == "item as an index":
+        given = with_needs(given, filename, line)
     given += [(one.text, "") for one in looped]
     if row is not None and row.key in _LOGS and not _REORDERED.match(names.get("called", "")):
         given = [one for one in given if not one[1].startswith(_REORDERS)]
