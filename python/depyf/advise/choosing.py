@@ -285,7 +285,8 @@ def _is_number(node: ast.expr, counted: Set[str]) -> bool:
         counted: the attributes that count as such.
     """
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in _GIVE_NUMBERS
+        made = uses.method_of(node) in ("item", "tolist")
+        return made or isinstance(node.func, ast.Name) and node.func.id in _GIVE_NUMBERS
     if isinstance(node, ast.BinOp):
         return _is_number(node.left, counted) and _is_number(node.right, counted)
     if isinstance(node, ast.UnaryOp):

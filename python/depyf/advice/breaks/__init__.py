@@ -14,6 +14,7 @@ from depyf.advice.breaks import (
     numbers,
     operators,
     shapes,
+    sparse,
     tensors,
     training,
 )
@@ -79,6 +80,7 @@ ROWS = (
     *functions.ROWS,
     *logs.ROWS,
     *operators.ROWS,
+    *sparse.ROWS,
     *calls.ROWS,
     *compiles.ROWS,
     *tensors.ROWS,
