@@ -138,19 +138,33 @@ const Const* Lockstep::constant(Which side, ValueId id, const LocalConstants& lo
   return local.value && !local.differ ? &module[ConstId(lifted[local.value].arg)] : nullptr;
 }
 
+const Value* Lockstep::made_by(Which side, ValueId id, const LocalConstants& locals) const {
+  const Lifted& lifted = *sides_[side].lifted;
+  const auto operation = [&](ValueId by) {
+    return by.valid() && lifted[by].kind == ValueKind::Operation ? &lifted[by] : nullptr;
+  };
+  const Value* value = operation(id);
+  if (!value || value->op != Op::LOAD_FAST) return value;
+  if (value->arg >= locals.stored.size() || locals.stored[value->arg].count != 1) return nullptr;
+  return operation(locals.stored[value->arg].value);
+}
+
 const Value* Lockstep::display(Which side, ValueId id, const LocalConstants& locals) const {
   static constexpr OpSet displays{Op::BUILD_LIST, Op::BUILD_MAP, Op::BUILD_SET, Op::BUILD_TUPLE};
-  const Lifted& lifted = *sides_[side].lifted;
-  const auto made = [&](ValueId by) {
-    const bool is =
-        by.valid() && lifted[by].kind == ValueKind::Operation && displays[lifted[by].op];
-    return is ? &lifted[by] : nullptr;
-  };
-  if (!id.valid() || lifted[id].kind != ValueKind::Operation || lifted[id].op != Op::LOAD_FAST)
-    return made(id);
-  const std::uint32_t local = lifted[id].arg;
-  if (local >= locals.stored.size() || locals.stored[local].count != 1) return nullptr;
-  return made(locals.stored[local].value);
+  const Value* made = made_by(side, id, locals);
+  return made && displays[made->op] ? made : nullptr;
+}
+
+bool Lockstep::is_own_test(Which side, ValueId id, const LocalConstants& locals) const {
+  static constexpr OpSet makes{Op::BUILD_LIST,   Op::BUILD_MAP,     Op::BUILD_SET,
+                               Op::BUILD_TUPLE,  Op::MAKE_FUNCTION, Op::SET_FUNCTION_ATTRIBUTE,
+                               Op::BUILD_STRING, Op::FORMAT,        Op::BUILD_SLICE};
+  if (constant(side, id, locals)) return true;
+  const Value* made = made_by(side, id, locals);
+  if (!made || made->op != Op::CALL) return made && makes[made->op];
+  // A generator expression is a call of its function.
+  const Value* called = made_by(side, made->operands[0], locals);
+  return called && called->op == Op::MAKE_FUNCTION;
 }
 
 bool Lockstep::is_decided_display(Which side, const Value& value, const Value& made) const {
@@ -198,6 +212,16 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
                                   Op::UNPACK_EX,        Op::GET_YIELD_FROM_ITER};
   if (value.kind != ValueKind::Operation) return false;
   if (value.op == Op::DELETE_FAST) return true;
+  const auto is_unhashable = [&](ValueId of) {
+    const Value* made = display(side, of, locals);
+    return made && made->op != Op::BUILD_TUPLE;
+  };
+  if (value.op == Op::BUILD_SET) return std::ranges::any_of(value.operands, is_unhashable);
+  if (value.op == Op::BUILD_MAP) {
+    for (std::size_t i = 0; i < value.operands.size(); i += 2)
+      if (is_unhashable(value.operands[i])) return true;
+    return false;
+  }
   if (value.operands.empty()) return false;
   const auto every = [&](auto&& is) { return std::ranges::all_of(value.operands, is); };
   if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
@@ -246,9 +270,7 @@ bool Lockstep::decides() const {
         origins.left = 200;
         if (may_be_decided(side, lifted[id], origins, locals)) return true;
       }
-      if (leads[b] && block.term == TermKind::Branch &&
-          (constant(side, block.value, locals) != nullptr ||
-           display(side, block.value, locals) != nullptr))
+      if (leads[b] && block.term == TermKind::Branch && is_own_test(side, block.value, locals))
         return true;
     }
   }

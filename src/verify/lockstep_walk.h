@@ -491,9 +491,14 @@ class Lockstep {
   /// where it is no constant or where the stores differ.
   const Const* constant(Which side, ValueId id, const LocalConstants& locals) const;
 
-  /// The operation that makes the list, tuple, dict or set which a value is, also where one store
-  /// puts it into a local; null where it is something else.
+  /// The operation that makes a value, also where one store puts it into a local; or null.
+  const Value* made_by(Which side, ValueId id, const LocalConstants& locals) const;
+
+  /// The same where it makes a list, tuple, dict or set.
   const Value* display(Which side, ValueId id, const LocalConstants& locals) const;
+
+  /// Is what the code makes itself tested, which may be true or false always?
+  bool is_own_test(Which side, ValueId id, const LocalConstants& locals) const;
 
   /// May an operation on what `made` makes come out in one way only?
   bool is_decided_display(Which side, const Value& value, const Value& made) const;

@@ -350,6 +350,8 @@ NEVER_PASSED = (
     *("1[0]", "x = 1()", "x = None; x()", "1 + 's'", "x = 's'; x + 1", "1 / 0", "x = -'s'"),
     *("x = {}; x[1]", "with 1: pass", "del g; g", "del g; del g", "x = 1; x.y = 2"),
     *("(a,).nope(1)", "x = {}; x.nope(a)", "[a](1)", "x = (a, g); x[0] = 1", "i, = a, g"),
+    *("{[]: a}", "{a, {}}", "x, y = (a, a, a)", "x = lambda: 1\n    if x: return 0"),
+    *("x = (i for i in a)\n    if x: return 0", "x = f'z{a}'\n    if x: return 0"),
     *("x = []\n    if not x: return 0", "while not {}: pass"),
     "i = 0\n    while i < 9: i += 1\n    if i < 9: return 1",
 )
@@ -358,6 +360,7 @@ PASSED = (
     *("for i in a: pass", "for i in (1, 2): g(i)", "i, j = 1, 2", "x = []; x.append(a)"),
     *("x = ', '.join(a)", "n = 0\n    for i in a: n += i", "x = 1 + a", "x = {1: 2}[a]"),
     *("if a < 1: return 0", "with a: pass", "x, y = g(), 1; x + y", "a.b[1] = g(2)"),
+    *("x = {(a, 1): g}", "x = [i for i in a]; g(x)", "x = (lambda: a)()"),
     *("x = {}; x[a] = g", "x = {a}; x.add(g)", "for i in [a, g]: pass"),
     "x = False\n    for i in a: x = True\n    if x: return 0",
 )
