@@ -147,6 +147,11 @@ struct View {
   }
   std::uint32_t jump_into(BlockId block) const { return block ? jump[block.index] : kNoJump; }
 
+  /// The same for one way of a branch, which may jump back itself (3.11).
+  std::uint32_t jump_along(const Block& branch, BlockId to) const {
+    return with(to == branch.target ? own_jump(branch) : kNoJump, jump_into(to));
+  }
+
   std::uint32_t at(BlockId block) const { return block.valid() ? entry[block.index] : kNone; }
 
   /// Visible instruction that control reaches after `i` when it does not branch.
@@ -278,8 +283,8 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
       const auto [true_b, false_b] = arms(q, block_b);
       work.emplace_back(a.at(true_a), b.at(true_b));
       work.emplace_back(a.at(false_a), b.at(false_b));
-      same = same && same_jumps(a.jump_into(true_a), b.jump_into(true_b)) &&
-             same_jumps(a.jump_into(false_a), b.jump_into(false_b));
+      same = same && same_jumps(a.jump_along(block_a, true_a), b.jump_along(block_b, true_b)) &&
+             same_jumps(a.jump_along(block_a, false_a), b.jump_along(block_b, false_b));
     } else if (next_a != kNone || next_b != kNone) {
       work.emplace_back(next_a, next_b);
       same = same && same_jumps(a.jump_after(i), b.jump_after(j));

@@ -216,6 +216,15 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
     const Value* made = display(side, of, locals);
     return made && made->op != Op::BUILD_TUPLE;
   };
+  static constexpr OpSet formats{Op::FORMAT, Op::CONVERT};
+  static constexpr OpSet extends{Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
+  if (formats[value.op]) return is_own_test(side, value.operands[0], locals);
+  if (extends[value.op] || value.op == Op::CALL_EX)
+    if (std::ranges::any_of(value.operands, [&](ValueId of) {
+          const Const* object = constant(side, of, locals);
+          return object && object->kind != ConstKind::Tuple && object->kind != ConstKind::Str;
+        }))
+      return true;
   if (value.op == Op::BUILD_SET) return std::ranges::any_of(value.operands, is_unhashable);
   if (value.op == Op::BUILD_MAP) {
     for (std::size_t i = 0; i < value.operands.size(); i += 2)
