@@ -46,8 +46,8 @@ INDICES = (
     of_number(
         "item as an index",
         "A tensor's value is converted to a Python number, which {at} uses as one of several "
-        "indices. torch's capture_scalar_outputs does not help: with it, torch compiles for each "
-        "value.",
+        "indices. torch's capture_scalar_outputs does not help: with it, torch raises an error "
+        "where compiled code computes the tensor, and compiles for each value of an argument.",
         [
             helps(
                 "Leave out what makes the number, index with the tensor as one of one dimension, "
