@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
@@ -613,13 +614,13 @@ class Lifter {
     Value& made = out_[function];
     const std::uint32_t flag = instr_->arg;
     aliased_[attribute.index] = true;
+    // Damaged code may have any number as a flag, and one for each attribute that it does not have.
+    const auto at = static_cast<std::size_t>(std::popcount(made.arg & (flag - 1)));
     if (made.kind == ValueKind::Operation && made.op == Op::MAKE_FUNCTION &&
         !aliased_[function.index] && !body_.empty() && body_.back() == function &&
-        (made.arg & flag) == 0) {
+        (made.arg & flag) == 0 && std::has_single_bit(flag) && at < made.operands.size()) {
       // Nothing happened since the function was made and nobody else has it: the same function made
       // with the attribute.
-      std::size_t at = 0;
-      for (std::uint32_t bit = 1; bit < flag; bit <<= 1) at += (made.arg & bit) != 0;
       std::span<ValueId> list = out_.arena.array<ValueId>(made.operands.size() + 1);
       std::copy_n(made.operands.begin(), at, list.begin());
       list[at] = attribute;
