@@ -186,8 +186,8 @@ class Classes {
   std::vector<std::uint32_t> parent_;
 };
 
-const Instr* instr_at(const Cfg& cfg, std::uint32_t k) {
-  return k < cfg.instrs.size() ? &cfg.instrs[k] : nullptr;
+const Instr* instr_at(const std::vector<Instr>& instrs, std::size_t k) {
+  return k < instrs.size() ? &instrs[k] : nullptr;
 }
 
 /// Successors when the test holds, and when it does not.
@@ -216,6 +216,7 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
   std::vector<std::pair<std::uint32_t, std::uint32_t>> work{{a.at(cfg_a.entry), b.at(cfg_b.entry)}};
   const bool hides_signals = cfg_a.hides_signals || cfg_b.hides_signals;
   const bool handles = hides_signals || !cfg_a.regions.empty() || !cfg_b.regions.empty();
+  const bool compares_signals = handles && !copies;
   Difference difference;
   const auto part = [&](std::string text) {
     difference.text = std::move(text);
@@ -226,9 +227,10 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
     work.pop_back();
     if (i >= size_a || j >= cfg_b.instrs.size()) {
       // A signal ends what goes round for ever.
-      if (i == j && (i != kSpin || !handles || copies)) continue;
+      if (i == j && (i != kSpin || !compares_signals)) continue;
       difference.offset_a = i < size_a ? cfg_a.instrs[i].offset : difference.offset_a;
       difference.offset_b = j < cfg_b.instrs.size() ? cfg_b.instrs[j].offset : difference.offset_b;
+      if (i == j) return part("both go round for ever, and a signal may find other handlers");
       return part(i == kSpin
                       ? "this side goes round for ever without doing anything, the other does not"
                       : "the other side goes round for ever without doing anything");
@@ -244,14 +246,15 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                control_b = last_b && block_b.target.valid();
     const std::uint32_t next_a = a.after(i), next_b = b.after(j);
     if (test(p.op) != test(q.op) || p.aux != q.aux || control_a != control_b ||
-        !same_operand(canon, operand(canon, kA, code_a, p, instr_at(cfg_a, next_a), compare_names),
-                      operand(canon, kB, code_b, q, instr_at(cfg_b, next_b), compare_names),
-                      p.op == Op::LOAD_CONST,
-                      is_search(instr_at(cfg_a, next_a)) && is_search(instr_at(cfg_b, next_b)),
-                      nested))
+        !same_operand(
+            canon, operand(canon, kA, code_a, p, instr_at(cfg_a.instrs, next_a), compare_names),
+            operand(canon, kB, code_b, q, instr_at(cfg_b.instrs, next_b), compare_names),
+            p.op == Op::LOAD_CONST,
+            is_search(instr_at(cfg_a.instrs, next_a)) && is_search(instr_at(cfg_b.instrs, next_b)),
+            nested))
       return part(describe(canon, kA, code_a, p) + ", but the other has " +
                   describe(canon, kB, code_b, q));
-    if (is_line(canon.module(kA), code_a, p, instr_at(cfg_a, next_a)))
+    if (is_line(canon.module(kA), code_a, p, instr_at(cfg_a.instrs, next_a)))
       canon.lines_differ |= canonical_arg(canon, kA, code_a, p.op, p.arg) !=
                             canonical_arg(canon, kB, code_b, q.op, q.arg);
 
@@ -270,14 +273,14 @@ std::optional<Difference> exact_difference(Canon& canon, CodeId code_a, const Cf
                   " start at different stack depths");
     // Whether the jumps back on both ways have handlers that correspond.
     const auto same_jumps = [&](std::uint32_t jump_a, std::uint32_t jump_b) {
-      if (copies) return true;
+      if (!compares_signals) return true;
       const auto handled = [](std::uint32_t jump) { return jump < kSeveral; };
       if (handled(jump_a) != handled(jump_b) || jump_a == kSeveral || jump_b == kSeveral)
         return false;
       return !handled(jump_a) || same_handlers(RegionId(jump_a), RegionId(jump_b));
     };
-    bool same =
-        !hides_signals || copies || (!jumps_back(cfg_a, block_a) && !jumps_back(cfg_b, block_b));
+    bool same = !(hides_signals && compares_signals) ||
+                (!jumps_back(cfg_a, block_a) && !jumps_back(cfg_b, block_b));
     if (control_a) {
       const auto [true_a, false_a] = arms(p, block_a);
       const auto [true_b, false_b] = arms(q, block_b);
@@ -307,9 +310,6 @@ bool same_reached(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,
       at = instrs[at].target;
     return at;
   };
-  const auto next = [](const std::vector<Instr>& instrs, std::uint32_t at) {
-    return at + 1 < instrs.size() ? &instrs[at + 1] : nullptr;
-  };
   while (!work.empty()) {
     const std::uint32_t i = behind_jumps(x, work.back().first),
                         j = behind_jumps(y, work.back().second);
@@ -318,9 +318,9 @@ bool same_reached(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,
     if (!classes.join(i, static_cast<std::uint32_t>(x.size()) + j)) continue;
     const Instr &p = x[i], &q = y[j];
     if (p.op != q.op || p.aux != q.aux || (p.target == kNoTarget) != (q.target == kNoTarget) ||
-        !same_operand(canon, operand(canon, kA, a, p, next(x, i), compare_names),
-                      operand(canon, kB, b, q, next(y, j), compare_names), p.op == Op::LOAD_CONST,
-                      false, codes))
+        !same_operand(canon, operand(canon, kA, a, p, instr_at(x, i + 1), compare_names),
+                      operand(canon, kB, b, q, instr_at(y, j + 1), compare_names),
+                      p.op == Op::LOAD_CONST, false, codes))
       return false;
     if (p.target != kNoTarget) work.emplace_back(p.target, q.target);
     if (!ends_flow(p.op)) work.emplace_back(i + 1, j + 1);
@@ -337,11 +337,9 @@ bool same_sequence(Canon& canon, CodeId a, const InstrList& list_a, CodeId b,
   for (std::size_t i = 0; i < n; ++i) {
     const Instr &p = list_a.instrs[i], &q = list_b.instrs[i];
     if (p.op != q.op || p.aux != q.aux || p.target != q.target) return false;
-    const std::uint32_t x =
-        operand(canon, kA, a, p, i + 1 < n ? &list_a.instrs[i + 1] : nullptr, compare_names);
-    const std::uint32_t y =
-        operand(canon, kB, b, q, i + 1 < n ? &list_b.instrs[i + 1] : nullptr, compare_names);
-    const bool searched = i + 1 < n && is_search(&list_a.instrs[i + 1]);
+    const std::uint32_t x = operand(canon, kA, a, p, instr_at(list_a.instrs, i + 1), compare_names);
+    const std::uint32_t y = operand(canon, kB, b, q, instr_at(list_b.instrs, i + 1), compare_names);
+    const bool searched = is_search(instr_at(list_a.instrs, i + 1));
     if (!same_operand(canon, x, y, p.op == Op::LOAD_CONST, searched, codes)) return false;
   }
   if (!std::equal(list_a.rows.begin(), list_a.rows.end(), list_b.rows.begin(),

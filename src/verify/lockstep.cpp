@@ -416,37 +416,43 @@ void Lockstep::handlers() {
 }
 
 void Lockstep::enter_handlers(BlockId ha, BlockId hb, const std::vector<TokenId> (&args)[2]) {
-  const bool outer = undoing_, quiet = quiet_;
-  const QuietWay way = way_;
-  const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
-  const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
-  undoing_ = true;
-  quiet_ = false;  // an exception was raised, and something saw it
-  entry_tokens_.clear();
-  for (Which side : {kA, kB}) {
-    SideState& s = sides_[side];
-    const BlockId to = side == kA ? ha : hb;
-    bind(side, to, args[side]);
-    for (ValueId id : s.facts.blocks[to.index].at_entry) {
-      const Value& value = (*s.lifted)[id];
-      const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 +
-                                 (value.kind == ValueKind::Previous ? value.arg : 0);
-      auto found = std::find_if(entry_tokens_.begin(), entry_tokens_.end(),
-                                [&](const auto& entry) { return entry.first == what; });
-      if (found == entry_tokens_.end()) found = entry_tokens_.insert(found, {what, tokens_.leaf()});
-      set(side, id, found->second);
+  there_and_back([&] {
+    quiet_ = false;  // an exception was raised, and something saw it
+    entry_tokens_.clear();
+    for (Which side : {kA, kB}) {
+      SideState& s = sides_[side];
+      const BlockId to = side == kA ? ha : hb;
+      bind(side, to, args[side]);
+      for (ValueId id : s.facts.blocks[to.index].at_entry) {
+        const Value& value = (*s.lifted)[id];
+        const std::uint32_t what = static_cast<std::uint32_t>(value.kind) * 8 +
+                                   (value.kind == ValueKind::Previous ? value.arg : 0);
+        auto found = std::find_if(entry_tokens_.begin(), entry_tokens_.end(),
+                                  [&](const auto& entry) { return entry.first == what; });
+        if (found == entry_tokens_.end())
+          found = entry_tokens_.insert(found, {what, tokens_.leaf()});
+        set(side, id, found->second);
+      }
+      s.at = {to.index, 0};
     }
-    s.at = {to.index, 0};
+    meet(true);
+  });
+}
+
+void Lockstep::there_and_back(const std::function<void()>& go) {
+  const bool outer = undoing_, quiet = quiet_, crossed = crossed_;
+  const QuietWay way = way_;
+  const Position back[2] = {sides_[kA].at, sides_[kB].at};
+  const std::size_t undo[2] = {sides_[kA].undo.size(), sides_[kB].undo.size()};
+  undoing_ = true;
+  go();
+  for (Which side : {kA, kB}) {
+    take_back(side, undo[side]);
+    sides_[side].at = back[side];
   }
-  const bool crossed = crossed_;
-  meet(true);
-  crossed_ = crossed;
-  take_back(kA, undo_a);
-  take_back(kB, undo_b);
-  sides_[kA].at = back_a;
-  sides_[kB].at = back_b;
   undoing_ = outer;
   quiet_ = quiet;
+  crossed_ = crossed;
   way_ = way;
 }
 
@@ -472,26 +478,16 @@ bool Lockstep::is_bool(Which side, ValueId id) {
 }
 
 void Lockstep::along(unsigned ea, unsigned eb, TokenId item) {
-  const Position back_a = sides_[kA].at, back_b = sides_[kB].at;
-  const std::size_t undo_a = sides_[kA].undo.size(), undo_b = sides_[kB].undo.size();
-  undoing_ = true;
-  if (item != kNoToken)
-    for (Which side : {kA, kB}) {
-      const ValueId id = sides_[side].lifted->blocks[sides_[side].at.block].item;
-      if (id.valid()) set(side, id, item);
-    }
-  const bool quiet = quiet_;
-  const QuietWay way = way_;
-  take(kA, ea);
-  take(kB, eb);
-  meet(true);
-  take_back(kA, undo_a);
-  take_back(kB, undo_b);
-  sides_[kA].at = back_a;
-  sides_[kB].at = back_b;
-  undoing_ = false;
-  quiet_ = quiet;
-  way_ = way;
+  there_and_back([&] {
+    if (item != kNoToken)
+      for (Which side : {kA, kB}) {
+        const ValueId id = sides_[side].lifted->blocks[sides_[side].at.block].item;
+        if (id.valid()) set(side, id, item);
+      }
+    take(kA, ea);
+    take(kB, eb);
+    meet(true);
+  });
 }
 
 void Lockstep::terminator() {

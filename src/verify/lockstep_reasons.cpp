@@ -210,14 +210,15 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
                                   Op::ASYNC_WITH_ENTER, Op::GET_AITER,
                                   Op::GET_ITER,         Op::UNPACK_SEQUENCE,
                                   Op::UNPACK_EX,        Op::GET_YIELD_FROM_ITER};
+  static constexpr OpSet formats{Op::FORMAT, Op::CONVERT};
+  static constexpr OpSet extends{Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
   if (value.kind != ValueKind::Operation) return false;
   if (value.op == Op::DELETE_FAST) return true;
+  if (value.operands.empty()) return false;
   const auto is_unhashable = [&](ValueId of) {
     const Value* made = display(side, of, locals);
     return made && made->op != Op::BUILD_TUPLE;
   };
-  static constexpr OpSet formats{Op::FORMAT, Op::CONVERT};
-  static constexpr OpSet extends{Op::LIST_EXTEND, Op::SET_UPDATE, Op::DICT_UPDATE, Op::DICT_MERGE};
   if (formats[value.op]) return is_own_test(side, value.operands[0], locals);
   if (extends[value.op] || value.op == Op::CALL_EX)
     if (std::ranges::any_of(value.operands, [&](ValueId of) {
@@ -231,7 +232,6 @@ bool Lockstep::may_be_decided(Which side, const Value& value, Origins& origins,
       if (is_unhashable(value.operands[i])) return true;
     return false;
   }
-  if (value.operands.empty()) return false;
   const auto every = [&](auto&& is) { return std::ranges::all_of(value.operands, is); };
   if (value.op == Op::COMPARE) return every([&](ValueId of) { return is_own(side, of, origins); });
   if (computes[value.op])
@@ -271,11 +271,12 @@ bool Lockstep::decides() const {
     LocalConstants locals;
     locals.read(lifted);
     Origins origins;
+    const std::uint32_t place = offset(side);
     for (std::uint32_t b = 0; b < lifted.blocks.size(); ++b) {
       if (!leads[b] && b != here) continue;
       const LiftedBlock& block = lifted.blocks[b];
       for (ValueId id : block.body) {
-        if (!leads[b] && lifted[id].offset >= offset(side)) continue;
+        if (!leads[b] && lifted[id].offset >= place) continue;
         origins.left = 200;
         if (may_be_decided(side, lifted[id], origins, locals)) return true;
       }

@@ -121,10 +121,13 @@ bool Lockstep::mark_quiet_loops() {
       visits.pop_back();
       if (!visits.empty()) low[visits.back().node] = std::min(low[visits.back().node], low[at]);
       if (low[at] != number[at]) continue;
-      const auto first = std::ranges::find(open, at);
-      for (auto each = first; each != open.end(); ++each) loop_of[*each] = at;
-      any |= mark_quiet_loop({first, open.end()}, loop_of);
-      open.erase(first, open.end());
+      std::vector<std::uint32_t> loop;
+      do {
+        loop.push_back(open.back());
+        loop_of[open.back()] = at;
+        open.pop_back();
+      } while (loop.back() != at);
+      any |= mark_quiet_loop(loop, loop_of);
     }
   }
   return any;

@@ -267,6 +267,8 @@ class Lockstep {
   /// Both sides go into these handlers, which get these values, and come back.
   void enter_handlers(BlockId a, BlockId b, const std::vector<TokenId> (&args)[2]);
 
+  /// Runs `go`, which moves both sides, and puts back what it has moved and set.
+  void there_and_back(const std::function<void()>& go);
   void take_back(Which side, std::size_t to);
 
   // --- signals: lockstep_signals.cpp

@@ -440,7 +440,8 @@ void correct_signal_regions(const CodeObject& code, Cfg& cfg) {
     if (!goes_back(block)) continue;
     const RawInstr& jump = raw.instrs[raw.index[cfg.instrs[block.end - 1].offset / 2]];
     const std::uint64_t target = raw.target(jump, code.version);
-    const bool behind = signals_come_at_targets(code.version) && target - 1 < UINT64_MAX - 1;
+    const bool behind =
+        signals_come_at_targets(code.version) && target != 0 && target != UINT64_MAX;
     const RawExceptionRow* row = row_of(behind ? target - 1 : jump.unit);
     // What only hands an exception on is no region of the graph.
     const auto known = [&] { return regions.count(2 * row->target); };

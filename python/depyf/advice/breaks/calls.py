@@ -2,7 +2,9 @@
 managers, operators.
 """
 
-from depyf.advice import helps, row
+from typing import Iterable
+
+from depyf.advice import Help, Row, helps, row
 
 _PRINT = """
 @torch.compile(backend="eager")
@@ -183,6 +185,21 @@ def f(x):
 
 result = f(torch.ones(3))
 """
+
+
+def of_untraced(key: str, words: str, help: Iterable[Help], where: str = "") -> Row:
+    """A row of a function that torch is marked not to trace, whose name is filled in as `name`."""
+    return row(
+        key,
+        words,
+        help,
+        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
+        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
+        where=where,
+        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
+    )
+
+
 _OF_SKIPPED = ("GB0007", "GB0008", "GB0009", "GB0059", "GB0177", "GB9193")
 _SKIPPED = r"marked as skipped|skip calling|SkipFilesVariable|skipped|builtin"
 _CLOCKS = (
@@ -242,7 +259,7 @@ seconds = time.perf_counter() - begin
         where=_CLOCKS,
         names=_CLOCKS,
     ),
-    row(
+    of_untraced(
         "element drawn by Python",
         "torch does not trace `{name}`, which draws from a list.",
         [
@@ -266,12 +283,9 @@ result = [f(torch.ones(3)) for _ in range(4)]
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
-        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
         where=r"`(<unknown module>\.Random|random)\.(sample|choices?)\.?`",
-        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
     ),
-    row(
+    of_untraced(
         "drawn by Python",
         "torch does not trace `{name}`, which draws a random number.",
         [
@@ -294,10 +308,7 @@ result = [f(torch.ones(3), torch.tensor(random.random())) for _ in range(3)]
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
-        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
         where=r"`(<unknown module>\.Random|random)\.(?!seed\b)\w+\.?`",
-        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
     ),
     row(
         "drawn with a generator",
@@ -325,7 +336,7 @@ for _ in range(3):
         reason=r"^Failed to convert args/kwargs to proxy",
         where=r"\n\? is given a torch\.Generator",
     ),
-    row(
+    of_untraced(
         "not traced",
         "torch does not trace `{name}`: it is not Python code, or is marked as skipped.",
         [
@@ -345,9 +356,6 @@ result = f(torch.ones(3))
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
-        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
-        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
     ),
     row(
         "print of other values",

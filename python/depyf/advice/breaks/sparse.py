@@ -1,6 +1,7 @@
 """Rows of sparse tensors, of which torch compiles nothing."""
 
 from depyf.advice import helps, row
+from depyf.advice.breaks.calls import of_untraced
 
 _MADE = """
 @torch.compile(backend="eager")
@@ -39,7 +40,7 @@ _OUTSIDE = (
 )
 
 ROWS = (
-    row(
+    of_untraced(
         "sparse tensor that is made",
         "torch does not trace `{name}`, which makes a sparse tensor. torch compiles no code that "
         "has a sparse tensor, so to pass its result to the compiled function does not help.",
@@ -55,10 +56,7 @@ result = f(a, torch.arange(6.0).view(3, 2))
 """,
             )
         ],
-        ids=("GB0007", "GB0008", "GB0009", "GB0177"),
-        reason=r"marked as skipped|skip calling|SkipFilesVariable|skipped",
         where=r"`torch\.[\w.]*\bsparse_\w+_tensor\.?`",
-        names=r"(?:function|builtin|extension|operator) `(?P<name>[^`]+)`",
     ),
     row(
         "sparse tensor",

@@ -43,17 +43,13 @@ def sized_by_numbers_at(file: str, line: int) -> int:
             sized.assign(assigned(node), node.value)
         elif isinstance(node, ast.For):
             sized.give(node.target, node.iter)
-        for one in getattr(node, "generators", ()):
+        clauses = list(getattr(node, "generators", ()))
+        for one in clauses:
             sized.give(one.target, one.iter)
-        for test in [each for one in [node, *_clauses(node)] for each in _sizes(tree, one)]:
+        for test in [each for one in [node, *clauses] for each in _sizes(tree, one)]:
             if sized.is_one(test):
                 return int(test.lineno)
     return 0
-
-
-def _clauses(node: Any) -> List[Any]:
-    """The `for` clauses of a comprehension."""
-    return list(getattr(node, "generators", ()))
 
 
 class _Sized:
@@ -278,8 +274,7 @@ def _bounds(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     """What a node computes as a size, a bound or a place, from more than a name."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _TAKE_BOUNDS:
-            given = list(node.args) + [one.value for one in node.keywords]
-            yield from (one for one in given if isinstance(one, ast.BinOp))
+            yield from (one for one in _given(node) if isinstance(one, ast.BinOp))
     elif isinstance(node, ast.Slice):
         yield from (one for one in (node.lower, node.upper) if one is not None)
 
@@ -343,7 +338,5 @@ def numbers_needed(tree: ast.Module, node: ast.AST) -> Iterator[Any]:
     elif isinstance(node, ast.FormattedValue):
         yield node.value
     elif isinstance(node, ast.Call):
-        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        if called in _TAKE_BOUNDS or called == "range":
-            yield from node.args
-            yield from (one.value for one in node.keywords)
+        if _name_of(node) in _TAKE_BOUNDS or _name_of(node) == "range":
+            yield from _given(node)

@@ -158,7 +158,7 @@ def advise_of_globals(nodes: Sequence[Node]) -> None:
     """
     for node in nodes:
         for reason in node.reasons:
-            if any("allow_unspec_int" in one for one in reason["patches"]):
+            if any(words.OF_MODULES in one for one in reason["patches"]):
                 name = _global_to(node.whole(), words.argument_of(reason["name"]))
                 if name:
                     words.describe_reached(reason, node.whole().title, name)

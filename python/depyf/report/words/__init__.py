@@ -4,6 +4,7 @@ they are from, and what helps.
 
 from depyf.report.words.amended import name_floats_of_sides
 from depyf.report.words.beside import (
+    OF_MODULES,
     SYMBOLIC,
     describe_beside,
     describe_differing,
@@ -115,6 +116,7 @@ from depyf.report.words.stacks import (
 )
 
 __all__ = [
+    "OF_MODULES",
     "DYNAMIC",
     "OBJECT",
     "RUNNING",

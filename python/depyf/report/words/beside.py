@@ -132,12 +132,15 @@ def describe_reached(found: Said, function: str, name: str) -> None:
         function: that is compiled by itself.
         name: of the global by which the code that calls it reaches its object.
     """
-    pairs = [
-        (one + _OF_A_GLOBAL % (function, name), "") if OF_MODULES in patch else (one, patch)
-        for one, patch in zip(found["help"], found["patches"])
+    pairs = list(zip(found["help"], found["patches"]))
+    others = [one for one in pairs if OF_MODULES not in one[1]]
+    settings = [
+        text + _OF_A_GLOBAL % (function, name) for text, patch in pairs if OF_MODULES in patch
     ]
-    pairs.sort(key=lambda one: "global `%s`" % name in one[0])
-    found.update(help=[one for one, _ in pairs], patches=[patch for _, patch in pairs])
+    found.update(
+        help=[text for text, _ in others] + settings,
+        patches=[patch for _, patch in others] + [""] * len(settings),
+    )
 
 
 #: the setting that makes numbers of modules symbolic
