@@ -259,6 +259,17 @@ bool Regions::take_in_ways_back(RegionId r, std::span<const BlockId> protects) {
   return any;
 }
 
+BlockId Regions::jump_back(Position to, BlockId from, RegionId r) {
+  // Only a loop that begins with the statement leads there, and it begins with a block.
+  if (to.at != 0 || !s_[to.block].params.empty())
+    throw Error("structure: a `finally` leads back into its statement");
+  Node jump;
+  jump.region = s_.regions[r.index].parent;
+  jump.term_offset = s_.first_offset(from);
+  jump.jump_to(to.block);
+  return s_.add_node(jump);
+}
+
 bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
                             std::vector<WayOut>& ways) {
   const StructRegion& region = s_.regions[r.index];
@@ -288,8 +299,8 @@ bool Regions::find_ways_out(RegionId r, std::span<const BlockId> protects,
       ways[i].after = never;
       continue;
     }
+    if (inside(behind[i].block, r)) behind[i] = {jump_back(behind[i], ways[i].copy, r), 0};
     const BlockId after = ways[i].after = split(behind[i]);
-    if (inside(after, r)) throw Error("structure: a `finally` leads back into its statement");
     s_[after].behind_copy = true;
     // a later copy may end in the block that was just split
     for (std::size_t j = i + 1; j < ways.size(); ++j)

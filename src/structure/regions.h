@@ -124,6 +124,9 @@ class Regions {
   /// A jump back to the start of a loop that 3.14's table leaves out belongs to the statement: what
   /// leaves a `finally` runs a copy of its body, also on the way back into it.
   bool take_in_ways_back(RegionId r, std::span<const BlockId> protects);
+  /// A jump of its own out of the statement and back to its start, for a copy of the body that ends
+  /// in a loop's back edge. `from` is that copy.
+  BlockId jump_back(Position to, BlockId from, RegionId r);
   /// Of the protected blocks; false where one leads to no copy.
   bool find_ways_out(RegionId r, std::span<const BlockId> protects, std::vector<WayOut>& ways);
   /// Every `continue` has a copy of the body of its own, before that of the statement's end: such a

@@ -118,3 +118,26 @@ def p(x):
                 x.a()
         finally:
             x.b()
+
+
+def q(x):
+    while True:
+        try:
+            x.a()
+        finally:
+            with x:
+                pass
+
+
+def r(x):
+    while True:
+        try:
+            x.a()
+        except KeyError as e:
+            x.b(e)
+        else:
+            if x.c():
+                continue
+        finally:
+            if x.d():
+                x.e()

@@ -8,10 +8,11 @@ in functions, classes and modules. A statement that only dead code would follow 
 a person's code. Runs under any CPython from 3.7 on. The kind `small` is functions of few statements
 which do nothing but call: every way in which two or three statements stand in or behind each other,
 of which none may need the dispatch loop. `ends` is the same of modules and class bodies whose last
-statement is a loop that `break` leaves. `rare` is functions with the forms of RARE too: a form that
+statement is a loop that `break` leaves, and `cleanups` of functions of one loop, with `finally`
+bodies that hold statements. `rare` is functions with the forms of RARE too: a form that
 is added there leaves the programs of all other kinds as they are, since a seed then draws the same.
 
-    python3.X ordinary_run.py DEPYF function|class|module|small|ends|rare [COUNT [SEED]]
+    python3.X ordinary_run.py DEPYF function|class|module|small|ends|cleanups|rare [COUNT [SEED]]
             DEPYF is the native command
 
 DEPYF_OTHER_RELEASE may name a CPython of the same version, which then compiles the output: what two
@@ -137,6 +138,10 @@ SMALL = [
     (1, "try:\n    <body>\nexcept E:\n    <body>\nfinally:\n    f<n>()"),
 ]  # fmt: skip
 LOOPS = [form for form in SMALL if "<loop>" in form[1]]
+CLEANUPS = SMALL + [
+    (4, "try:\n    <body>\nfinally:\n    <plain>"), (3, "try:\n    <body>\nexcept E:\n    <body>\nfinally:\n    <plain>"),
+    (3, "try:\n    <body>\nexcept E as e:\n    <body>\nelse:\n    <body>\nfinally:\n    <plain>"), (2, "with f<n>() as x:\n    <body>"),
+]  # fmt: skip
 SMALL_MATCH = (2, "match f<n>():\n    case 1:\n        <body>\n    case [x]:\n        <body>")
 ENDS = [
     "return",
@@ -148,6 +153,8 @@ ENDS = [
     "raise E from <c>",
 ]
 JUMPS = ["break", "continue"]
+#: Kinds of few statements: none may need the dispatch loop.
+FEW = ("small", "ends", "cleanups")
 
 
 def in_this_version(forms):
@@ -155,8 +162,8 @@ def in_this_version(forms):
 
 
 class Writer:
-    """Random code of one kind ("function", "class", "module", "small", "ends" or "rare"); `asks` is
-    how many statements are still to come.
+    """Random code of one kind ("function", "class", "module", one of FEW, or "rare"); `asks` is how
+    many statements are still to come.
     """
 
     def __init__(self, rng, kind):
@@ -164,11 +171,12 @@ class Writer:
         function = kind in ("function", "rare")
         self.yields = function and rng.random() < 0.15
         self.awaits = function and rng.random() < 0.15
-        if kind in ("small", "ends"):
+        if kind in FEW:
             self.asks = rng.randrange(3, 9)
             self.simple = [(1, "f<n>()")]
-            self.compound = SMALL + [SMALL_MATCH] * (MINOR >= 10)
-            self.ends = ["return", "return x", "raise E"] if kind == "small" else ["raise E"]
+            forms = CLEANUPS if kind == "cleanups" else SMALL
+            self.compound = forms + [SMALL_MATCH] * (MINOR >= 10)
+            self.ends = ["raise E"] if kind == "ends" else ["return", "return x", "raise E"]
         else:
             self.asks = rng.choice([4, 8, 12, 16])
             rare = kind == "rare"
@@ -214,7 +222,7 @@ class Writer:
         """Lines of some statements; `loop`: in one, `leaves`: the last may leave what holds them."""
         lines, count = (
             [],
-            self.rng.choice([1, 1, 1, 2] if self.kind in ("small", "ends") else [1, 1, 2, 2, 3, 4]),
+            self.rng.choice([1, 1, 1, 2] if self.kind in FEW else [1, 1, 2, 2, 3, 4]),
         )
         for left in range(count, 0, -1):
             lines += self.statement(depth, loop, leaves and left == 1)
@@ -257,7 +265,10 @@ class Writer:
             if self.rng.random() < 0.5:
                 return "\n".join(lines) + "\n"
             return "class C:\n%s\n" % textwrap.indent("\n".join(lines), "    ")
-        lines = self.body(4, False, False)
+        if self.kind == "cleanups":
+            lines = self.compound_of(LOOPS, 4, False)
+        else:
+            lines = self.body(4, False, False)
         if not never_goes_on(lines):
             lines += self.body(4, False, True)
         if self.kind == "module":
@@ -378,11 +389,11 @@ def main():
             verdict = (
                 "on the ladder"
                 if name in on_ladder
-                and (kind in ("small", "ends") or compared.startswith(("different", "unproven")))
+                and (kind in FEW or compared.startswith(("different", "unproven")))
                 else compared.split(":")[0].split()[0]
             )
             verdicts[verdict] += 1
-            if verdict not in good[: 3 if kind in ("small", "ends") else 4] and shown < SHOWN:
+            if verdict not in good[: 3 if kind in FEW else 4] and shown < SHOWN:
                 shown += 1
                 with open(path) as source, open(made) as output:
                     print("%s\n%s\n--- came back as\n%s" % (compared, source.read(), output.read()))
@@ -397,7 +408,7 @@ def main():
             ", ".join("%s %d" % item for item in sorted(verdicts.items())),
         )
     )
-    unplain = kind in ("small", "ends") and 100 * verdicts["on the ladder"] > count
+    unplain = kind in FEW and 100 * verdicts["on the ladder"] > count
     return 1 if wrong or unplain or not count else 0
 
 

@@ -82,10 +82,14 @@ def test_random_source_rebuilt_from_bytes(version):
     assert "ladder L6" in run(version, "source", 60, 0, 6)
 
 
-@pytest.mark.parametrize("kind", ["function", "class", "module", "small", "ends", "rare"])
+@pytest.mark.parametrize(
+    "kind", ["function", "class", "module", "small", "ends", "cleanups", "rare"]
+)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_random_ordinary_code(version, kind):
-    count = (400 if LONG else 160) if kind in ("small", "ends") else (100 if LONG else 40)
+    count = (
+        (400 if LONG else 160) if kind in ("small", "ends", "cleanups") else (100 if LONG else 40)
+    )
     run(version, kind, count, 0, runner="ordinary_run.py")
 
 
